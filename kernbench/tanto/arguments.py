@@ -54,7 +54,7 @@ class ArgumentBinder:
         if len(given) != len(unit.parameters):
             names = ", ".join(parameter.name for parameter in unit.parameters) or "none"
             raise InputError(
-                f"{unit.file}: {kernel}: got {len(given)} arguments, expected {len(unit.parameters)}: {names}"
+                f"{unit.main_place}: {kernel}: got {len(given)} arguments, expected {len(unit.parameters)}: {names}"
             )
         for value, parameter in zip(given, unit.parameters, strict=True):
             yield self.argument(unit, kernel, parameter, parameter.type, value)
@@ -78,6 +78,8 @@ class ArgumentBinder:
         if isinstance(kind, Scalar):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InputError(f"{place}: got {_shown(value)}, expected a number of type {kind}")
+            if kind.kind != "float" and isinstance(value, float) and not value.is_integer():
+                raise InputError(f"{place}: got {value}, expected a whole number of type {kind}")
             return float(value) if kind.kind == "float" else wrap_value(int(value), kind)
         reference = find_reference(value)
         if not isinstance(kind, Object) or reference is None or KINDS[reference[0]] != kind.kind:

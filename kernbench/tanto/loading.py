@@ -47,9 +47,9 @@ class KernelFiles:
         name, _, function = named.partition(":") if ".py" in named else (named, "", "")
         path = self.folder / name
         if not path.is_file():
-            raise InputError(
-                f"no kernel file {spec.path!r} in {self.folder}{suggest(spec.path, self.map) if self.map else ''}"
-            )
+            hint = suggest(spec.path, self.map) if self.map and entry is None else ""
+            mapped = f", which the kernel map gives for {spec.path!r}" if entry and name != spec.path else ""
+            raise InputError(f"no kernel file {name!r} in {self.folder}{mapped}{hint}")
         return function_of(path, function or MAIN) if path.suffix == ".py" else path, tuple(params)
 
 
@@ -94,8 +94,9 @@ class ProgramLoader:
         kinds = ("globals", "device_locals", "locals", "pipes", "semaphores")
         for kind in kinds:
             ids = [one.id for one in getattr(self.spec, kind)]
-            if twice := next((id for id in ids if ids.count(id) > 1), None):
-                raise InputError(f"{kind}: id {twice} is given twice")
+            twice = [id for id in ids if ids.count(id) > 1]
+            if twice:
+                raise InputError(f"{kind}: id {twice[0]} is given twice")
 
     def _make_locals(self) -> None:
         for one in self.spec.device_locals:
@@ -168,10 +169,9 @@ class ProgramLoader:
                 raise InputError(
                     f"core {x},{y} has {len(found)} kernels; it runs three at most: a reader, a writer, a math kernel"
                 )
-            if twice := next((kind for kind in found if found.count(kind) > 1), None) is not None:
+            if len(set(found)) < len(found):
                 names = [KERNEL_KINDS[kind] for kind in found]
                 raise InputError(f"core {x},{y} has two kernels of one kind ({', '.join(names)}); it runs one of each")
-            del twice
         for spec in self.spec.kernels:
             self._start(spec)
 

@@ -31,7 +31,7 @@ def read_inputs(
 ) -> dict[int, np.ndarray | bytes]:
     """The contents of buffers by id from texts ID=FILE.
 
-    Errors: InputError for a bad id or file, or a buffer that the program lacks if it is given.
+    Errors: InputError for a bad id or file, a buffer that is given twice, or one that the program lacks if it is given.
     """
     found = dict[int, "np.ndarray | bytes"]()
     for text in texts:
@@ -44,5 +44,7 @@ def read_inputs(
             raise InputError(
                 f"{given} {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}"
             )
+        if number in found:
+            raise InputError(f"{given} {shorten(text)}: global {number} is given twice")
         found[number] = read_buffer_file(Path(file))
     return found

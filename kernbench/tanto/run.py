@@ -94,6 +94,6 @@ def run_program(
     session.check_finished()
     found.latency_ns = now_fs / 1e6
     found.cycles = round(now_fs / device.machine.figures["tensix_core.cycle"], 3)
-    found.races = run.races.find(run.lowering.program, session.op_start_fs, session.op_end_fs)
+    found.races = run.races.find(run.lowering, session.op_start_fs, session.op_end_fs)
     found.session, found.device_program = session, run.lowering.program
     return found

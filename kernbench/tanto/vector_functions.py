@@ -30,7 +30,9 @@ def _special(name: str) -> Unary:
 
 
 def _gelu(x: Any) -> Any:
-    return F(0.5) * x * (F(1) + np.tanh(F(np.sqrt(2 / np.pi)) * (x + F(0.044715) * x * x * x)))
+    # x / 2 (1 + tanh u) is x / (1 + exp -2u), which loses nothing where the hyperbolic tangent is nearly -1
+    u = F(np.sqrt(2 / np.pi)) * (x + F(0.044715) * x * x * x)
+    return x / (F(1) + np.exp(F(-2) * u))
 
 
 def _sigmoid(x: Any) -> Any:
@@ -68,7 +70,7 @@ UNARY: dict[str, Unary] = {
     "relu": lambda x: np.where(x < 0, F(0), x),
     "rsqrt": lambda x: F(1) / np.sqrt(x),
     "sigmoid": _sigmoid,
-    "sign": np.sign,
+    "sign": lambda x: np.sign(np.where(np.isnan(x), 0, x)),
     "signbit": _truth(np.signbit),
     "sin": np.sin,
     "sqrt": np.sqrt,

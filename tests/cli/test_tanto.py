@@ -150,6 +150,12 @@ def edited(**changes: Any) -> dict[str, Any]:
         ([1], [], "a program file is an object with kernels, pipes and so on"),
         (edited(), ["--in", "7=x.npy"], "--in 7=x.npy: the program has no global 7; it has [0, 1]"),
         (edited(), ["--in", "x.npy"], "--in x.npy: expected ID=FILE with the number of a global buffer"),
+        (edited(), ["--in", "0=x.npy", "--in", "0=x.npy"], "--in 0=x.npy: global 0 is given twice"),
+        (
+            edited(),
+            ["--kernel-map", "map.json"],
+            "no kernel file 'gone.cpp' in kernels, which the kernel map gives for 'in.cpp'",
+        ),
         (edited(), ["--in", "0=none.npy"], "none.npy: cannot be read"),
         (edited(), ["--in", "0=p.json"], "p.json: is no .npy file of numbers"),
         (edited(), ["--in", "0=short.npy"], "global 0 has 2,048 elements; got 3"),
@@ -163,6 +169,7 @@ def test_bad_input_is_one_sentence(
     capsys: pytest.CaptureFixture[str], program: Any, arguments: list[str], message: str
 ) -> None:
     np.save("short.npy", np.zeros(3))
+    Path("map.json").write_text('{"in.cpp": "gone.cpp"}')
     Path("bad.json").write_text(json.dumps(program))
     assert tanto("bad.json", "--out", "o", *arguments) == 2
     out, err = capsys.readouterr()

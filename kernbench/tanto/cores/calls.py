@@ -27,8 +27,7 @@ class RunningKernel(Kernel):
         super().__init__(kind, core, unit, run.scheduler)
         self.run = run
         self.rows = run.lowering.rows(core, kind)
-        for buffer in self.rows.buffers():
-            buffer.follow(self)
+        self.rows.follow(self)
         self.alive_math: MathObject | None = None
         self.poll: Poll | None = None  # what it reads again and again
         self.arrivals: dict[

@@ -24,7 +24,7 @@ class Poll:
     """Reads of one element without anything else: the state before their repetitions, and how many there were."""
 
     key: tuple[int, int, int | float]  # part, index, value
-    mark: tuple[int, int, int]
+    mark: int
     c: int
     rows: int  # of the kernel after the last read
     turns: int = 0
@@ -40,7 +40,7 @@ def polled(end: LocalEnd, index: int, value: int | float) -> int | float:
         end.run.races.note_early(kernel, end.part, index, rows.last_row())
     key, poll, buffer = (id(end.part), index, value), kernel.poll, rows.buffer
     if poll is None or poll.key != key or buffer.count > poll.rows + 1:
-        kernel.poll = Poll(key, buffer.mark(), kernel.c, buffer.count)
+        kernel.poll = Poll(key, buffer.count, kernel.c, buffer.count)
         return value
     poll.rows = buffer.count
     poll.turns += 1

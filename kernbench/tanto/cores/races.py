@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.program.ops import Op
 from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
-    from kernbench.program.program import Program
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, PipePart, SemaphorePart
+    from kernbench.tanto.timing.lowering import Lowering
+    from kernbench.tanto.timing.row_buffer import Row
 
 _MOST = 100_000
 _FS_PER_NS = 1e6
-Row = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +106,15 @@ class RaceNotes:
         name = f"{part}, which no longer is {value},"
         self.candidates.append(_Candidate(kernel.core, name, 0, wait, kernel.place(), change, after=True))
 
-    def find(self, program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> list[Race]:
+    def find(self, lowering: Lowering, start_fs: np.ndarray, end_fs: np.ndarray) -> list[Race]:
         """The races by the times of the rows, one for each core, object and place."""
         found: dict[tuple[Any, ...], Race] = {}
         for one in self.candidates:
             key = (one.core, one.object, one.place)
             if key in found:
                 continue
-            at_read = _find(program, one.read)
-            while one.pipe is not None and program.op[at_read][0] != Op.EXEC:
-                at_read += 1  # the processor and its waits come before the operands are unpacked
-            write, read = _write_row(one), int(start_fs[at_read])
-            written = None if write is None else int(end_fs[_find(program, write)])
+            write, read = _write_row(one), int(start_fs[lowering.find_row(one.read)])
+            written = None if write is None else int(end_fs[lowering.find_row(write)])
             if written is None or (written < read if one.after else written > read):
                 at = None if written is None else written / _FS_PER_NS
                 found[key] = Race(one.core, one.object, one.tile, at, read / _FS_PER_NS, one.place)
@@ -130,7 +126,3 @@ def _write_row(one: _Candidate) -> Row | None:
         return one.write
     at = bisect_right(one.pipe.pushes, one.position, key=lambda push: push[0])
     return one.pipe.pushes[at][1:] if at < len(one.pipe.pushes) else None
-
-
-def _find(program: Program, row: Row) -> int:
-    return program.threads[row[0]].find_row(row[1])

@@ -97,7 +97,10 @@ class Scheduler:
             raise LimitError(f"{_raised_at(kernel, reached)}: {kernel}: {reached}; {REMEDY}") from reached
         except ZeroDivisionError as error:
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: division by zero") from None
-        except (IndexError, OverflowError, RecursionError, ValueError, TypeError) as error:
+        except RecursionError as error:
+            words = "its calls are nested too deeply; does a function call itself without end?"
+            raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {words}") from None
+        except (IndexError, OverflowError, ValueError, TypeError) as error:
             words = (
                 "an index outside of an array" if isinstance(error, IndexError) else f"{type(error).__name__}: {error}"
             )

@@ -10,7 +10,7 @@ from kernbench.tanto.language.macros import ELEMENT
 from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS, FUNCTIONS, METHODS, Method
 from kernbench.tanto.language.scope import Function, Parameter, Use
 from kernbench.tanto.language.source import Source
-from kernbench.tanto.language.syntax import children, field, text
+from kernbench.tanto.language.syntax import children, field, spelled, text
 from kernbench.tanto.language.types import BOOL, SCALARS, UINT32, Object, Scalar, Type
 from kernbench.tanto.language.values import Value
 
@@ -33,7 +33,9 @@ class Calls(Expressions):
         if callee.type == "template_function" and text(field(callee, "name")) in _CASTS:
             kinds = children(field(callee, "arguments"))
             return self._cast(node, self.scalar_type(kinds[0]), arguments)
-        name = text(callee).rpartition("::")[2]
+        if (to := self.type_in_parentheses(callee)) is not None:  # as the parser takes `(uint32)(x)`
+            return self._cast(node, to, arguments)
+        name = spelled(callee, self.source.code).rpartition("::")[2]
         if name in FUNCTIONS:
             kind = "dataflow" if name in DATAFLOW_FUNCTIONS else "math"
             self.note(node, "", name, kind)

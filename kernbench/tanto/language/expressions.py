@@ -11,16 +11,14 @@ from kernbench.errors import suggest
 from kernbench.tanto.language.macros import ELEMENT
 from kernbench.tanto.language.scope import Function
 from kernbench.tanto.language.source import Source
-from kernbench.tanto.language.syntax import children, field, text
+from kernbench.tanto.language.syntax import children, field, flat_sum, last_operand, spelled, text
 from kernbench.tanto.language.type_names import TypeNames
 from kernbench.tanto.language.types import (
     BOOL,
     DOUBLE,
     FLOAT,
     INT,
-    INT64,
     UINT32,
-    UINT64,
     VOID,
     Array,
     Object,
@@ -28,6 +26,7 @@ from kernbench.tanto.language.types import (
     Struct,
     Type,
     common,
+    literal_type,
     promote,
     wrap,
 )
@@ -86,7 +85,9 @@ class Expressions(TypeNames):
         return self.expression(inner[0])
 
     def x_number_literal(self, node: Node) -> Value:
-        literal = text(node)
+        literal = spelled(node, self.source.code)
+        if literal[0].isalpha() or literal[0] == "_":
+            return self.named(node, literal)
         if literal[0] in "+-":  # the parser takes a sign at the start of an expression as part of the number
             sign, rest = literal[0], self._number(node, literal[1:].strip())
             assert isinstance(rest.type, Scalar)
@@ -106,7 +107,7 @@ class Expressions(TypeNames):
                 value = int(digits, 8 if octal else 0)
             except ValueError:
                 raise self.error(node, f"{literal} is no number") from None
-            return constant(value, _literal_type(value, suffix, decimal=not octal and prefix not in ("0x", "0b")))
+            return constant(value, literal_type(value, suffix, decimal=not octal and prefix not in ("0x", "0b")))
         try:
             plain = literal.rstrip("fFlL") if "x" not in literal.lower() else literal.rstrip("lL")
             whole = float.fromhex(plain) if "x" in plain.lower() else float(plain)
@@ -125,7 +126,10 @@ class Expressions(TypeNames):
         return constant(ord(inner[:1] or "\0"), INT)
 
     def x_identifier(self, node: Node) -> Value:
-        name = text(node)
+        return self.named(node, text(node))
+
+    def named(self, node: Node, name: str) -> Value:
+        """The value of a name. Errors: KernelSourceError for one that has none."""
         found = self.find(name)
         if found is not None:
             if found.value is not None and isinstance(found.type, Scalar):
@@ -141,11 +145,11 @@ class Expressions(TypeNames):
         raise self.error(node, f"unknown name {name!r}{suggest(name, known)}")
 
     def x_unary_expression(self, node: Node) -> Value:
-        operator, value = (
-            text(field(node, "operator")),
-            self.expression(field(node, "argument")),
-        )
         self.cost += 1
+        return self.unary(node, text(field(node, "operator")), self.expression(field(node, "argument")))
+
+    def unary(self, node: Node, operator: str, value: Value) -> Value:
+        """An operation of one value."""
         if not isinstance(value.type, Scalar):
             raise self.error(node, f"{operator} of {value.type}; it takes a number")
         if operator in ("!", "not"):
@@ -174,7 +178,32 @@ class Expressions(TypeNames):
         if operator in ("&&", "||", "and", "or"):
             a, b = self.truth(left_node), self.truth(right_node)
             return Value(f"({a} {_PYTHON.get(operator, operator)} {b})", BOOL, canonical=False)
+        if operator in ("-", "+") and self.type_in_parentheses(last_operand(left_node)) is not None:
+            return self._with_signed_casts(node)
         return self.binary(node, operator, self.expression(left_node), self.expression(right_node))
+
+    def _with_signed_casts(self, node: Node) -> Value:
+        """The value of sums such as `a + (uint32)-x * y`, which the parser takes for `(a + (uint32)) - (x * y)`."""
+        operators, values = list[str](), list[Value]()
+        operands, between = flat_sum(node)
+        while operands:
+            operand = operands.pop(0)
+            to = self.type_in_parentheses(operand) if between and between[0] in "+-" else None
+            if to is not None:
+                sign, operand = between.pop(0), operands.pop(0)
+                values.append(self.convert(self.unary(node, sign, self.expression(operand)), to, node))
+            else:
+                values.append(self.expression(operand))
+            if len(operators) and operators[-1] in "*/%":
+                right, left = values.pop(), values.pop()
+                values.append(self.binary(node, operators.pop(), left, right))
+            operators += between[:1]
+            del between[:1]
+        found = values[0]
+        for operator, value in zip(operators, values[1:], strict=True):
+            found = self.binary(node, operator, found, value)
+        self.cost += len(values)
+        return found
 
     def binary(self, node: Node, operator: str, left: Value, right: Value) -> Value:
         """An arithmetic or comparing operation of two values."""
@@ -368,11 +397,3 @@ def _last_index(code: str) -> tuple[str, str]:
         if depth == 0:
             return code[:at], code[at + 1 : -1]
     return code, ""
-
-
-def _literal_type(value: int, suffix: str, *, decimal: bool) -> Scalar:
-    if "ll" in suffix or value >= 1 << 32:
-        return UINT64 if "u" in suffix or value >= 1 << 63 else INT64
-    if "u" in suffix or (value >= 1 << 31 and not decimal):
-        return UINT32
-    return INT if value < 1 << 31 else INT64

@@ -104,6 +104,8 @@ class Preprocessor:
         if matched is None:
             raise self.source.error(line, 0, "#define without a name")
         parameters = None
+        if matched[2] is None and rest[matched.end(1) :].startswith("("):
+            raise self.source.error(line, 0, f"the parameters of macro {matched[1]} have no end; add ')'")
         if matched[2] is not None:
             parameters = tuple(part.strip() for part in matched[3].split(",") if part.strip())
         self.macros[matched[1]] = Macro(matched[4].strip(), parameters)

@@ -103,6 +103,12 @@ class Unit:
         """Whether its control flow may follow from data."""
         return any(use.name in READS_DATA for use in self.uses)
 
+    @property
+    def main_place(self) -> str:
+        """file:line:column of the first parameter of the main function, of the file if it has none."""
+        line, column = (self.parameters[0].line, self.parameters[0].column) if self.parameters else (1, 1)
+        return f"{self.file}:{line}:{column}"
+
     def place(self, line: int) -> str:
         """file:line:column of a line of the module."""
         found = self.places.get(line, (1, 1))

@@ -13,7 +13,7 @@ from kernbench.tanto.language.reading import read_source
 from kernbench.tanto.language.scope import Function, Scope, Unit, Variable
 from kernbench.tanto.language.source import KernelSourceError, Source
 from kernbench.tanto.language.statements import Statements
-from kernbench.tanto.language.syntax import children, field, parser, text
+from kernbench.tanto.language.syntax import children, field, parse, text
 from kernbench.tanto.language.types import SCALARS, VOID, Object, Scalar
 from kernbench.tanto.language.values import constant
 
@@ -45,7 +45,7 @@ _TYPES = ("enum_specifier", "struct_specifier", "class_specifier", "alias_declar
 
 class _Translation(Statements):
     def run(self, params: tuple[Any, ...] | None) -> Unit:
-        root = parser().parse(self.source.code).root_node
+        root = parse(self.source.code)
         if root.has_error:
             raise self._syntax_error(root)
         self.params: list[tuple[str, Scalar]] = []
@@ -84,7 +84,9 @@ class _Translation(Statements):
         )
 
     def _syntax_error(self, root: Node) -> KernelSourceError:
-        """The first mistake of the syntax tree."""
+        """The first mistake of the syntax tree, or the bracket that has no other."""
+        if unmatched := self.source.unmatched_bracket():
+            return unmatched
         stack = [root]
         while stack:
             node = stack.pop()

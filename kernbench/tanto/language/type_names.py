@@ -61,6 +61,15 @@ class TypeNames:
         known = [*self.types, "semaphore", *(f"{kind}<T>" for kind in _GENERIC)]
         raise self.error(node, f"unknown type {name!r}{suggest(name, known)}")
 
+    def type_in_parentheses(self, node: Node) -> Scalar | None:
+        """The scalar of a type's name in parentheses, which the parser takes for a value; None for anything else."""
+        inner = children(node)
+        if node.type != "parenthesized_expression" or len(inner) != 1 or inner[0].type != "identifier":
+            return None
+        name = text(inner[0])
+        found = self.element if name == ELEMENT else self.types.get(name)
+        return found if isinstance(found, Scalar) and self.find(name) is None else None
+
     def _template_type(self, node: Node) -> Type:
         name, arguments = text(field(node, "name")), children(field(node, "arguments"))
         if name not in _GENERIC:

@@ -139,3 +139,12 @@ def wrap_value(value: int, to: Scalar) -> int:
     """An integer brought into the range of a type."""
     value &= to.mask
     return value - (1 << to.bits) if to.signed and value >> (to.bits - 1) else value
+
+
+def literal_type(value: int, suffix: str, *, decimal: bool) -> Scalar:
+    """The type of an integer literal with its suffix."""
+    if "ll" in suffix or value >= 1 << 32:
+        return UINT64 if "u" in suffix or value >= 1 << 63 else INT64
+    if "u" in suffix or (value >= 1 << 31 and not decimal):
+        return UINT32
+    return INT if value < 1 << 31 else INT64

@@ -15,6 +15,7 @@ from kernbench.tanto.timing.multicast import multicast_data, multicast_signals
 from kernbench.tanto.timing.row_buffer import Row, RowBuffer
 
 if TYPE_CHECKING:
+    from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, GlobalBuffer, PipePart, SemaphorePart
     from kernbench.tanto.timing.lowering import Lowering
 
@@ -38,6 +39,7 @@ class DataflowRows:
         self.read_counter = program.counter(f"reads {label}")
         self.write_counter = program.counter(f"writes {label}")
         self.reads = self.writes = 0
+        self._memory = places.l1(core)
         self._routes: dict[tuple[int, int], int] = {}
 
     def route(self, node: int, kind: RouteKind) -> int:
@@ -56,33 +58,32 @@ class DataflowRows:
 
     def _issue(self, c: int, node: int, nbytes: int, *, write: bool, arrive: int = NONE) -> Row:
         """Start a transaction in packets of the network; 1 is added to a counter when the last has arrived."""
-        buffer, packet, lowering = self.buffer, self.lowering.packet_bytes, self.lowering
+        lowering, packet = self.lowering, self.lowering.packet_bytes
         route = self.route(node, RouteKind.WRITE if write else RouteKind.READ)
         tag = lowering.write_tag if write else lowering.read_tag
         counter, server = (self.write_counter, self.write_server) if write else (self.read_counter, self.read_server)
-        buffer.spend(c, lowering.issue_cycles)
-        while nbytes > 0:
-            last = arrive if nbytes <= packet else NONE
-            buffer.move(tag, route, min(nbytes, packet), done=counter, hold=server, arrive=last)
-            nbytes -= packet
-            if write:
-                self.writes += 1
-            else:
-                self.reads += 1
-        return self.id, buffer.count - 1
+        cycles, sent = lowering.issue_cycles, 0
+        while nbytes > packet:
+            self.buffer.move(c, cycles, tag, route, packet, counter, server)
+            nbytes, cycles, sent = nbytes - packet, 0, sent + 1
+        if write:
+            self.writes += sent + 1
+        else:
+            self.reads += sent + 1
+        return self.buffer.move(c, cycles, tag, route, nbytes, counter, server, arrive)
 
     def _pages(self, c: int, part: GlobalBuffer, first: int, count: int, *, write: bool) -> Row:
         """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
-        row, page, size = (self.id, self.buffer.count), part.page, part.fmt.bytes
+        row, page, size = None, part.page, part.fmt.bytes
         end, at = min(first + count, part.size), max(first, 0)
         while at < end:
             number = at // page
             stop = min((number + 1) * page, end)
             row = self._issue(c, self.lowering.bank_of(number), (stop - at) * size, write=write)
             at = stop
-        if row[1] == self.buffer.count:
+        if row is None:
             self.buffer.spend(c, self.lowering.issue_cycles)
-        return row
+        return row or self.buffer.last_row()
 
     def read_dram(self, c: int, part: GlobalBuffer, first: int, count: int) -> Row:
         """Read elements of a global buffer."""
@@ -100,9 +101,9 @@ class DataflowRows:
         """Write to the L1 of a core; 1 is added to a counter when all is there."""
         return self._issue(c, self.places.l1(core), nbytes, write=True, arrive=arrive)
 
-    def buffers(self) -> tuple[RowBuffer, ...]:
-        """Those of its threads."""
-        return (self.buffer,)
+    def follow(self, kernel: Kernel) -> None:
+        """Take the lines that issue rows from a kernel."""
+        self.buffer.kernel = kernel
 
     def last_row(self) -> Row:
         """The row that was added last."""
@@ -114,11 +115,11 @@ class DataflowRows:
 
     def move(self, c: int, nbytes: int) -> Row:
         """Move inside L1 with registers that are set up."""
-        buffer, route = self.buffer, self.route(self.places.l1(self.core), RouteKind.READ)
-        buffer.spend(c, self.lowering.move_cycles)
-        buffer.move(self.lowering.read_tag, route, nbytes, done=self.read_counter, hold=self.read_server)
         self.reads += 1
-        return self.id, buffer.count - 1
+        lowering, route = self.lowering, self.route(self._memory, RouteKind.READ)
+        return self.buffer.move(
+            c, lowering.move_cycles, lowering.read_tag, route, nbytes, self.read_counter, self.read_server
+        )
 
     def multicast(self, c: int, cores: list[Core], nbytes: int, arrive: list[int]) -> None:
         """Write to the L1 of many cores in one traversal; 1 is added to the counter of each when all is there."""
@@ -126,25 +127,19 @@ class DataflowRows:
 
     def add_arrival(self, c: int, counter: int) -> None:
         """Count a write by the processor of this core."""
-        self.buffer.spend(c)
-        self.buffer.increase(counter, 1)
+        self.buffer.increase(c, counter, 1)
 
     def wait_arrival(self, c: int, counter: int, value: int) -> None:
         """Wait for so many writes."""
-        self.buffer.spend(c)
-        self.buffer.wait(counter, value)
+        self.buffer.wait(c, counter, value)
 
     def read_barrier(self, c: int) -> None:
         """Wait for all reads."""
-        self.buffer.spend(c)
-        if self.reads:
-            self.buffer.wait(self.read_counter, self.reads)
+        self.buffer.wait(c, self.read_counter, self.reads)
 
     def write_barrier(self, c: int) -> None:
         """Wait for all writes."""
-        self.buffer.spend(c)
-        if self.writes:
-            self.buffer.wait(self.write_counter, self.writes)
+        self.buffer.wait(c, self.write_counter, self.writes)
 
     # Pipes
 
@@ -168,24 +163,20 @@ class DataflowRows:
 
     def set_semaphore(self, c: int, part: SemaphorePart) -> None:
         """Change a value on this core."""
-        self.buffer.spend(c, self.lowering.load_cycles)
-        self.buffer.increase(part.counter, 1)
+        self.buffer.increase(c, part.counter, 1, self.lowering.load_cycles)
 
     def signal(self, c: int, core: Core, part: SemaphorePart) -> None:
         """Change a value on a core."""
-        self.buffer.spend(c, self.lowering.issue_cycles)
-        self.send_signal(core, part)
-
-    def send_signal(self, core: Core, part: SemaphorePart) -> None:
-        """The transfer of a change of a value."""
-        route = self.route(self.places.l1(core), RouteKind.WRITE)
+        lowering, route = self.lowering, self.route(self.places.l1(core), RouteKind.WRITE)
         self.buffer.move(
-            self.lowering.signal_tag,
+            c,
+            lowering.issue_cycles,
+            lowering.signal_tag,
             route,
-            self.lowering.signal_bytes,
-            done=self.write_counter,
-            arrive=part.counter,
-            hold=self.write_server,
+            lowering.signal_bytes,
+            self.write_counter,
+            self.write_server,
+            part.counter,
         )
         self.writes += 1
 
@@ -195,11 +186,9 @@ class DataflowRows:
 
     def wait_semaphore(self, c: int, part: SemaphorePart, event: int) -> None:
         """Wait for the change of a value that the kernel waited for."""
-        self.buffer.spend(c, self.lowering.load_cycles)
-        if event:
-            self.buffer.wait(part.counter, event)
+        self.buffer.wait(c, part.counter, event, self.lowering.load_cycles)
 
     def finish(self, c: int) -> None:
         """End the kernel."""
         self.buffer.spend(c)
-        self.buffer.finish()
+        self.lowering.keep_ends(self.id, self.buffer.finish())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kernbench.errors import InputError
 from kernbench.machine.tensix_places import TensixPlaces
 from kernbench.program.program import Program
 from kernbench.tanto.timing.dataflow_rows import DataflowRows
 from kernbench.tanto.timing.math_rows import MathRows
-from kernbench.tanto.timing.row_buffer import Costs
+from kernbench.tanto.timing.row_arrays import Costs
+from kernbench.tanto.timing.row_buffer import Row
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -47,8 +50,18 @@ class Lowering:
         self.signal_bytes = int(figures["tensix_noc.signal_bytes"])
         self.banks = self.places.grid.banks
         self._bank_nodes = [self.places.bank(bank) for bank in range(self.banks)]
+        self._ends: dict[int, np.ndarray] = {}  # by thread
         self.read_tag, self.write_tag = program.tag("read", "memory"), program.tag("write", "memory")
         self.multicast_tag, self.signal_tag = program.tag("multicast", "memory"), program.tag("signal", "control")
+
+    def keep_ends(self, thread: int, ends: np.ndarray) -> None:
+        """Keep int64[entry] the number of rows of a thread up to the end of each entry."""
+        self._ends[thread] = ends
+
+    def find_row(self, row: Row) -> int:
+        """The row of the op table that is the last of an entry of a finished thread."""
+        thread, entry = row
+        return self.program.threads[thread].find_row(int(self._ends[thread][entry]) - 1)
 
     def bank_of(self, page: int) -> int:
         """The node of the bank of a page."""

@@ -1,4 +1,4 @@
-"""Rows of a kernel that computes: it runs on three processors at once, which unpack, compute and pack.
+"""What a kernel that computes does, step by step; `math_lowering` makes the rows of its three threads of that.
 
 * The unpacker brings operands from L1 to the source registers, some banks ahead. Its processor waits for data in pipes and
   pops it when it was unpacked.
@@ -9,17 +9,42 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+from struct import Struct
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from kernbench.program.rows import pack_row
 from kernbench.tanto.tiles import TILE
-from kernbench.tanto.timing.row_buffer import Row, RowBuffer, exec_row
 from kernbench.tanto.vector_functions import function_class
+from kernels_jit.layout import codes
 
 if TYPE_CHECKING:
+    from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, PipePart
     from kernbench.tanto.timing.lowering import Lowering
+    from kernbench.tanto.timing.row_buffer import Row
 
-HALVES = 2  # of the destination registers
+
+class Step(IntEnum):
+    """What a step is; its two values follow."""
+
+    BEGIN = 0  # a math object
+    END = 1
+    MATRIX = 2  # job of the matrix unit, job of the unpacker
+    VECTOR = 3  # job of the vector unit
+    PACK = 4  # job of the packer
+    ROOM = 5  # counter, value that it reaches
+    PUSH = 6  # counter, tiles
+    DATA = 7  # counter, value that it reaches
+    POP = 8  # counter, tiles
+    LOAD = 9
+    FINISH = 10
+
+
+_BEGIN, _END, _MATRIX, _VECTOR, _PACK, _ROOM, _PUSH, _DATA, _POP, _LOAD, _FINISH = map(int, Step)
+_STEP = Struct("5q")  # step, operations of the processor so far, line, two values
 _ENDS = (
     "unpacked operands",
     "tiles of the matrix unit",
@@ -32,37 +57,46 @@ _COSTS = {"copy": "copy", "transpose": "transpose", "add": "sum", "sub": "sum", 
 
 
 class MathRows:
-    """The rows of a math kernel on a core: threads that unpack, compute and pack."""
+    """The steps of a math kernel on a core, and the threads that unpack, compute and pack."""
 
     def __init__(self, lowering: Lowering, core: Core) -> None:
         program, places = lowering.program, lowering.places
         self.lowering, self.core = lowering, core
         at = f"{core[0]},{core[1]}"
-        self.unpack, self.math, self.packer = (
-            RowBuffer(program.thread(f"{places.worker(core)}.{name}/{at}"), lowering.costs)
-            for name in ("math.unpack", "math", "math.pack")
+        self.unpack, self.math, self.packer = self.threads = tuple(
+            program.thread(f"{places.worker(core)}.{name}/{at}") for name in ("math.unpack", "math", "math.pack")
         )
         self.unpacked, self.multiplied, self.mapped, self.packed, self.full, self.free = (
             program.counter(f"{label} on core {at}") for label in _ENDS
         )
         self.servers = {name: places.server(core, name) for name in ("unpack", "matrix", "vector", "pack")}
-        self.unpacks = self.vectors = self.packs = self.fulls = self.sections = 0
-        self.committed = False
-        self.last_vector = False
-        self._rows: dict[tuple[str, str, int], bytes] = {}
+        self.kernel: Kernel  # whose lines issue rows; set before the first step
+        self.jobs: list[bytes] = []  # packed rows
+        self._job_ids: dict[tuple[str, str, int], int] = {}
+        self._steps: list[bytes] = []
+
+    def follow(self, kernel: Kernel) -> None:
+        """Take the lines that issue rows from a kernel."""
+        self.kernel = kernel
+
+    def _add(self, step: int, c: int, first: int = 0, second: int = 0) -> None:
+        self._steps.append(_STEP.pack(step, c, self.kernel.line, first, second))
 
     def next_unpack(self) -> Row:
         """The row in which the next operands will be unpacked."""
-        return self.unpack.thread.id, self.unpack.count
+        return self.unpack.id, len(self._steps)
 
-    def _exec(self, server: str, name: str, size: int, counter: int) -> bytes:
+    def _job(self, server: str, name: str, size: int) -> int:
+        """The number of a job of a server."""
         key = (server, name, size)
-        found = self._rows.get(key)
+        found = self._job_ids.get(key)
         if found is None:
-            costs, program = self.lowering.costs, self.lowering.program
-            kind = {"matrix": "gemm", "vector": "math"}.get(server, "memory")
-            duration = costs.cycles(self._cycles(server, name, size))
-            found = self._rows[key] = exec_row(program.tag(name, kind), self.servers[server], duration, counter)
+            found = self._job_ids[key] = len(self.jobs)
+            counter = {"unpack": self.unpacked, "matrix": self.multiplied, "vector": self.mapped, "pack": self.packed}
+            tag = self.lowering.program.tag(name, {"matrix": "gemm", "vector": "math"}.get(server, "memory"))
+            duration = self.lowering.costs.cycles(self._cycles(server, name, size))
+            row = pack_row(tag, codes.EXEC, self.servers[server], duration, counter[server], 0, 0, 0, 0)
+            self.jobs.append(row)
         return found
 
     def _cycles(self, server: str, name: str, size: int) -> float:
@@ -80,71 +114,23 @@ class MathRows:
 
     def begin(self, c: int) -> None:
         """Wait for free slots."""
-        self.sections += 1
-        self.committed = False
-        self.math.spend(c)
-        if self.sections > HALVES:
-            self.math.wait(self.free, self.sections - HALVES)
+        self._add(_BEGIN, c)
 
     def end(self, c: int) -> None:
         """Free the slots when they are packed."""
-        self.packer.spend(c)
-        if self.packs:
-            self.packer.wait(self.packed, self.packs)
-        self.packer.increase(self.free, 1)
-
-    def _reopen(self) -> None:
-        if self.committed:
-            self.math.wait(self.packed, self.packs)
-            self.committed = False
+        self._add(_END, c)
 
     def matrix(self, c: int, name: str, size: int) -> None:
         """Unpack operands of `size` bytes an element, and compute with the matrix unit."""
-        self._unpack(c, size)
-        self.math.spend(c)
-        self._reopen()
-        if self.last_vector:
-            self.math.wait(self.mapped, self.vectors)
-            self.last_vector = False
-        self.math.wait(self.unpacked, self.unpacks)
-        self.math.add(self._exec("matrix", name, size, self.multiplied))
-
-    def _unpack(self, c: int, size: int) -> None:
-        self.unpack.spend(c)
-        if self.unpacks >= self.lowering.source_banks:
-            self.unpack.wait(self.multiplied, self.unpacks + 1 - self.lowering.source_banks)
-        self.unpack.add(self._exec("unpack", "unpack", size, self.unpacked))
-        self.unpacks += 1
+        self._add(_MATRIX, c, self._job("matrix", name, size), self._job("unpack", "unpack", size))
 
     def vector(self, c: int, name: str) -> None:
         """Compute with the vector unit on a slot."""
-        self.math.spend(c)
-        self._reopen()
-        if not self.last_vector and self.unpacks:
-            self.math.wait(self.multiplied, self.unpacks)
-        self.math.add(self._exec("vector", name, 0, self.mapped))
-        self.vectors += 1
-        self.last_vector = True
-
-    def _commit(self, c: int) -> None:
-        """Give the slots to the packer when they are computed."""
-        self.math.spend(c)
-        if self.unpacks:
-            self.math.wait(self.multiplied, self.unpacks)
-        if self.vectors:
-            self.math.wait(self.mapped, self.vectors)
-        self.fulls += 1
-        self.math.increase(self.full, 1)
-        self.packer.wait(self.full, self.fulls)
-        self.committed = True
+        self._add(_VECTOR, c, self._job("vector", name, 0))
 
     def pack(self, c: int, size: int) -> None:
         """Pack a slot to elements of `size` bytes."""
-        self.packer.spend(c)
-        if not self.committed:
-            self._commit(c)
-        self.packer.add(self._exec("pack", "pack", size, self.packed))
-        self.packs += 1
+        self._add(_PACK, c, self._job("pack", "pack", size))
 
     def relayout(self, c: int, tiles: int, read_size: int, write_size: int) -> None:
         """Bring tiles into another order on the way through the slots, without a math object."""
@@ -158,40 +144,34 @@ class MathRows:
 
     def wait_room(self, c: int, part: PipePart, popped: int) -> None:
         """Wait until so many tiles in all were popped."""
-        self.packer.wait_room(c, part, popped)
+        self._add(_ROOM, c, part.counters[1], popped)
 
     def push(self, c: int, part: PipePart, tiles: int) -> Row:
         """Count pushed tiles, when they are packed."""
-        self.packer.spend(c)
-        if self.packs:
-            self.packer.wait(self.packed, self.packs)
-        return self.packer.push(c, part, tiles)
+        self._add(_PUSH, c, part.counters[0], tiles)
+        return self.packer.id, len(self._steps) - 1
 
     def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
         """Wait until so many tiles in all were pushed."""
-        self.unpack.wait_tiles(c, part, pushed)
+        self._add(_DATA, c, part.counters[0], pushed)
 
     def pop(self, c: int, part: PipePart, tiles: int) -> None:
         """Count popped tiles, when they are unpacked."""
-        self.unpack.spend(c)
-        if self.unpacks:
-            self.unpack.wait(self.unpacked, self.unpacks)
-        self.unpack.pop(c, part, tiles)
-
-    def buffers(self) -> tuple[RowBuffer, ...]:
-        """Those of its threads."""
-        return self.unpack, self.math, self.packer
+        self._add(_POP, c, part.counters[1], tiles)
 
     def last_row(self) -> Row:
         """The row of the unpacker that was added last."""
-        return self.unpack.last_row()
+        return self.unpack.id, len(self._steps) - 1
 
     def load(self, c: int) -> None:
         """Read a word of L1 by the processor."""
-        self.unpack.spend(c, self.lowering.load_cycles)
+        self._add(_LOAD, c)
 
     def finish(self, c: int) -> None:
         """End the kernel."""
-        for buffer in self.buffers():
-            buffer.spend(c)
-            buffer.finish()
+        from kernbench.tanto.timing.math_lowering import lower_math
+
+        self._add(_FINISH, c)
+        steps = np.frombuffer(b"".join(self._steps), np.int64).reshape(-1, 5)
+        self._steps.clear()
+        lower_math(self, steps)

@@ -23,7 +23,7 @@ def multicast_data(rows: DataflowRows, c: int, cores: list[Core], nbytes: int, a
     while cores and nbytes > 0:
         size = min(nbytes, lowering.packet_bytes)
         nbytes -= size
-        _send(rows, cores, size, lowering.multicast_tag, [NONE] * len(cores) if nbytes else arrive)
+        _send(rows, c, cores, size, lowering.multicast_tag, [NONE] * len(cores) if nbytes else arrive)
 
 
 def multicast_signals(rows: DataflowRows, c: int, cores: list[Core], parts: list[SemaphorePart]) -> None:
@@ -31,17 +31,18 @@ def multicast_signals(rows: DataflowRows, c: int, cores: list[Core], parts: list
     lowering = rows.lowering
     rows.buffer.spend(c, lowering.issue_cycles)
     if cores:
-        _send(rows, cores, lowering.signal_bytes, lowering.signal_tag, [part.counter for part in parts])
+        _send(rows, c, cores, lowering.signal_bytes, lowering.signal_tag, [part.counter for part in parts])
 
 
-def _send(rows: DataflowRows, cores: Sequence[Core], nbytes: int, tag: int, arrive: Sequence[int]) -> None:
+def _send(rows: DataflowRows, c: int, cores: Sequence[Core], nbytes: int, tag: int, arrive: Sequence[int]) -> None:
     """Write some bytes to many cores; 1 is added to the counter of each, if it has one, when they are there."""
     counters = {rows.places.l1(core): counter for core, counter in zip(cores, arrive, strict=True)}
-    more = {"done": rows.write_counter, "hold": rows.write_server}
+    done, hold = rows.write_counter, rows.write_server
     if len(cores) == 1:
-        rows.buffer.move(tag, rows.route(rows.places.l1(cores[0]), RouteKind.WRITE), nbytes, arrive=arrive[0], **more)
+        route = rows.route(rows.places.l1(cores[0]), RouteKind.WRITE)
+        rows.buffer.move(c, 0, tag, route, nbytes, done, hold, arrive[0])
     else:
         route = rows.lowering.routing.multicast(rows.interface, [*counters], Intent.ALL, RouteKind.WRITE)
-        ends = rows.lowering.routing.destinations(route)
-        rows.buffer.multicast(tag, route, nbytes, arrive=[counters[node] for node in ends], **more)
+        rows.buffer.move(c, 0, tag, route, nbytes, done, hold)
+        rows.buffer.arrivals(c, [counters[node] for node in rows.lowering.routing.destinations(route)])
     rows.writes += 1

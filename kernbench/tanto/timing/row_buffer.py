@@ -1,148 +1,121 @@
-"""The rows of one thread while a kernel runs, packed, and the time its processor has spent on the way."""
+"""The entries of one thread while a kernel runs, and the rows that are made of them at its end.
+
+An entry is what the kernel did at one place: how many operations its processor had done, for how many cycles more it is busy,
+and the row that follows. Rows of all entries are made together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import Struct
 from typing import TYPE_CHECKING
 
-from kernbench.program.ops import GE, NONE, Op
-from kernbench.program.rows import pack_row
+import numpy as np
+
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.tanto.timing.row_arrays import Costs, delay_rows, find_lines, place_rows
 
 if TYPE_CHECKING:
-    from kernbench.program.program import Program
     from kernbench.program.thread import Thread
     from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import PipePart
 
-_DELAY, _EXEC, _MOVE, _ADD, _WAIT = int(Op.DELAY), int(Op.EXEC), int(Op.MOVE), int(Op.ADD), int(Op.WAIT)
-_ARRIVE, _COMPARE = int(Op.ARRIVE), int(GE)
+_MOVE, _ADD, _WAIT, _ARRIVE = int(Op.MOVE), int(Op.ADD), int(Op.WAIT), int(Op.ARRIVE)
+_NO_ROW = -1
+_HEAD = 3  # operations, line and cycles, then a row
+_ENTRY = Struct(f"2qd{1 + ROW_WIDTH}q")
 
-
-Row = tuple[int, int]  # thread, index of the row in it
-
-
-class Costs:
-    """Durations and tags of a program by what they are for, made once."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        figures = program.machine.figures
-        self.operation_cycles = figures["tensix_core.operation_cycles"]
-        self._delays: dict[float, bytes] = {}
-
-    def cycles(self, count: float) -> int:
-        """The duration of some cycles."""
-        return self.program.duration(("tensix_core.cycle", count))
-
-    def delay(self, cycles: float) -> bytes:
-        """The row of a processor that is busy for some cycles."""
-        found = self._delays.get(cycles)
-        if found is None:
-            tag = self.program.tag("code", "control")
-            found = self._delays[cycles] = pack_row(tag, _DELAY, self.cycles(cycles), 0, 0, 0, 0, 0, 0)
-        return found
+Row = tuple[int, int]  # thread, and the entry of it whose last row is meant
 
 
 class RowBuffer:
-    """Rows of a thread. Every verb returns nothing; `count` is the index that the next row will have."""
+    """The entries of a thread. `operations` are those of the kernel so far; `cycles` come on top of them."""
 
-    __slots__ = ("_costs", "_kernel", "_line", "_spent", "count", "lines", "rows", "thread")
+    __slots__ = ("_costs", "_entries", "kernel", "thread")
 
     def __init__(self, thread: Thread, costs: Costs) -> None:
         self.thread, self._costs = thread, costs
-        self.rows: list[bytes] = []
-        self.count = 0
-        self._spent = 0  # operations of the processor that have rows
-        self._kernel: Kernel | None = None
-        self._line = 0
-        self.lines: list[tuple[int, int]] = []  # (row from which on, line of the kernel)
+        self._entries: list[bytes] = []
+        self.kernel: Kernel  # whose lines issue rows; set before the first entry
 
-    def follow(self, kernel: Kernel) -> None:
-        """Take the lines that issue rows from a kernel."""
-        self._kernel = kernel
+    @property
+    def count(self) -> int:
+        """The number of entries, to which `rewind` goes back."""
+        return len(self._entries)
+
+    def rewind(self, count: int) -> None:
+        """Take back the entries after so many."""
+        del self._entries[count:]
+
+    def last_row(self) -> Row:
+        """The last row of the entry that was added last."""
+        return self.thread.id, len(self._entries) - 1
 
     def spend(self, operations: int, cycles: float = 0) -> None:
-        """Be busy with all operations so far that have no rows yet, and for some cycles more."""
-        if self._kernel is not None and self._kernel.line != self._line:
-            self._line = self._kernel.line
-            self.lines.append((self.count, self._line))
-        cycles += (operations - self._spent) * self._costs.operation_cycles
-        self._spent = operations
-        if cycles:
-            self.add(self._costs.delay(cycles))
+        """Be busy without a row that follows."""
+        self._entries.append(_ENTRY.pack(operations, self.kernel.line, cycles, 0, _NO_ROW, 0, 0, 0, 0, 0, 0, 0))
 
-    def mark(self) -> tuple[int, int, int]:
-        """The state to which `rewind` goes back."""
-        return self.count, self._spent, len(self.lines)
+    def wait(self, operations: int, counter: int, value: int, cycles: float = 0) -> None:
+        """Wait for a counter to reach a value; 0 is reached."""
+        code = _WAIT if value > 0 else _NO_ROW
+        self._entries.append(_ENTRY.pack(operations, self.kernel.line, cycles, 0, code, counter, 0, value, 0, 0, 0, 0))
 
-    def rewind(self, mark: tuple[int, int, int]) -> None:
-        """Take back the rows since a mark."""
-        self.count, self._spent, lines = mark
-        del self.rows[self.count :]
-        del self.lines[lines:]
-        self._line = self.lines[-1][1] if self.lines else 0
-
-    def add(self, row: bytes) -> None:
-        """Append a packed row."""
-        self.rows.append(row)
-        self.count += 1
-
-    def wait(self, counter: int, value: int) -> None:
-        """Wait for a counter to reach a value."""
-        self.add(pack_row(0, _WAIT, counter, _COMPARE, value, 0, 0, 0, 0))
-
-    def increase(self, counter: int, amount: int) -> None:
+    def increase(self, operations: int, counter: int, amount: int, cycles: float = 0) -> Row:
         """Add to a counter."""
-        self.add(pack_row(0, _ADD, counter, amount, 0, 0, 0, 0, 0))
+        entries = self._entries
+        entries.append(_ENTRY.pack(operations, self.kernel.line, cycles, 0, _ADD, counter, amount, 0, 0, 0, 0, 0))
+        return self.thread.id, len(entries) - 1
 
-    def move(self, tag: int, route: int, nbytes: int, *, done: int, arrive: int = NONE, hold: int = NONE) -> None:
+    def move(
+        self,
+        operations: int,
+        cycles: float,
+        tag: int,
+        route: int,
+        nbytes: int,
+        done: int,
+        hold: int,
+        arrive: int = NONE,
+    ) -> Row:
         """Start a transfer."""
-        self.add(pack_row(tag, _MOVE, route, nbytes, 0, done, hold, arrive, 0))
+        entries = self._entries
+        entries.append(
+            _ENTRY.pack(operations, self.kernel.line, cycles, tag, _MOVE, route, nbytes, 0, done, hold, arrive, 0)
+        )
+        return self.thread.id, len(entries) - 1
 
-    def multicast(self, tag: int, route: int, nbytes: int, *, arrive: Sequence[int], done: int, hold: int) -> None:
-        """Start a transfer to many; `arrive` has for each destination of the route its counter, or NONE."""
-        self.add(pack_row(tag, _MOVE, route, nbytes, 0, done, hold, NONE, 0))
-        for counter in arrive:
-            self.add(pack_row(0, _ARRIVE, counter, 0, 0, 0, 0, 0, 0))
+    def arrivals(self, operations: int, counters: Sequence[int]) -> None:
+        """For each destination of the route of the transfer before, its counter, or NONE."""
+        line = self.kernel.line
+        self._entries += [
+            _ENTRY.pack(operations, line, 0, 0, _ARRIVE, counter, 0, 0, 0, 0, 0, 0) for counter in counters
+        ]
 
     # Pipes
 
-    def wait_room(self, c: int, part: PipePart, popped: int) -> None:
+    def wait_room(self, operations: int, part: PipePart, popped: int) -> None:
         """Wait until so many tiles in all were popped from a pipe."""
-        self.spend(c)
-        if popped > 0:
-            self.wait(part.counters[1], popped)
+        self.wait(operations, part.counters[1], popped)
 
-    def push(self, c: int, part: PipePart, tiles: int) -> Row:
+    def push(self, operations: int, part: PipePart, tiles: int) -> Row:
         """Count tiles that are pushed to a pipe."""
-        self.spend(c)
-        self.increase(part.counters[0], tiles)
-        return self.last_row()
+        return self.increase(operations, part.counters[0], tiles)
 
-    def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
+    def wait_tiles(self, operations: int, part: PipePart, pushed: int) -> None:
         """Wait until so many tiles in all were pushed to a pipe."""
-        self.spend(c)
-        self.wait(part.counters[0], pushed)
+        self.wait(operations, part.counters[0], pushed)
 
-    def pop(self, c: int, part: PipePart, tiles: int) -> None:
+    def pop(self, operations: int, part: PipePart, tiles: int) -> None:
         """Count tiles that are popped from a pipe."""
-        self.spend(c)
-        self.increase(part.counters[1], tiles)
+        self.increase(operations, part.counters[1], tiles)
 
-    def last_row(self) -> Row:
-        """The row that was added last."""
-        return self.thread.id, self.count - 1
-
-    def finish(self) -> None:
-        """Give the rows to the thread."""
-        if self.rows:
-            self.thread.extend(b"".join(self.rows))
-            self.rows.clear()
-        if self._kernel is not None:
-            program, file = self._costs.program, self._kernel.unit.file
-            self.thread.sources = [(row, program.source(file, line)) for row, line in self.lines]
-
-
-def exec_row(tag: int, server: int, duration: int, counter: int) -> bytes:
-    """The packed row of a job."""
-    return pack_row(tag, _EXEC, server, duration, counter, 0, 0, 0, 0)
+    def finish(self) -> np.ndarray:
+        """Give the rows to the thread. Returns int64[entry] the number of its rows up to the end of each entry."""
+        found = np.frombuffer(b"".join(self._entries), np.int64).reshape(-1, _HEAD + 1 + ROW_WIDTH)
+        operations, lines, cycles = found[:, 0], found[:, 1], found[:, 2].copy().view(np.float64)
+        slots = [delay_rows(operations, cycles, self._costs), (found[:, _HEAD + 1] != _NO_ROW, found[:, _HEAD:])]
+        rows, ends = place_rows(slots)
+        self._entries.clear()
+        self.thread.extend(rows.tobytes())
+        self.thread.sources = find_lines(lines, ends, self.kernel.unit.file, self._costs.program)
+        return ends

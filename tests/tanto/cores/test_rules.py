@@ -38,6 +38,23 @@ def test_numbers_are_cut_to_bfloat16_or_rounded_to_nearest(tmp_path: Path) -> No
     assert through(tmp_path, COPY, x, chip=device(nearest=True))[0] == 1.0078125
 
 
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        ("sign", [np.nan, -np.inf, -2, 0, 1e-40, np.inf], [0, -1, -1, 0, 1, 1]),
+        ("gelu", [-8, -6, -5, 5, np.inf], [0, -8.413e-11, -2.292e-07, 5, np.inf]),
+    ],
+)
+def test_functions_at_the_edges_of_their_range(
+    tmp_path: Path, function: str, x: list[float], expected: list[float]
+) -> None:
+    math = "void kernel(pipe<T> x, pipe<T> y, uint32 tiles) { x.wait_front(); y.reserve_back(); { math<T> m; m.copy(x, 0, 0); "
+    math += f"m.{function}(0); m.pack(0, y); }} y.push_back(); x.pop_front(); }}"
+    values = np.resize(np.array(x, np.float32), 1024)
+    found = through(tmp_path, math, values)[: len(x)]
+    assert found == pytest.approx(np.array(expected), rel=2**-7, abs=1e-17)
+
+
 @pytest.mark.parametrize("fmt", ["float16", "float32", "uint16", "int32"])
 def test_other_formats_pass_through(tmp_path: Path, fmt: str) -> None:
     x = np.arange(2048).astype(fmt)
@@ -202,11 +219,13 @@ def test_a_multicast_with_too_many_destinations_is_a_deadlock(tmp_path: Path) ->
             "no core is at the physical place (9, 9); cores have x in [1, 2] and y in [1, 2]",
         ),
         ("s.inc(2, 2, 1);", "semaphore 2 is not on core 1,1, which is outside of its grid"),
+        ("f(0);", "its calls are nested too deeply; does a function call itself without end?"),
         ("l.move(0, l, 1);", "move of local 1 without move_init before"),
     ],
 )
 def test_what_a_dataflow_kernel_must_not(tmp_path: Path, code: str, message: str) -> None:
-    source = f"void kernel(global<uint32> g, local<uint32> l, semaphore s) {{\n    {code}\n}}"
+    source = f"uint32 f(uint32 n); void kernel(global<uint32> g, local<uint32> l, semaphore s) {{\n    {code}\n}}"
+    source += "\nuint32 f(uint32 n) { return f(n + 1); }"
     with pytest.raises(TantoError) as raised:
         run(
             tmp_path,
@@ -218,7 +237,8 @@ def test_what_a_dataflow_kernel_must_not(tmp_path: Path, code: str, message: str
             kernels=[kernel(0, "k.cpp", [{"g": 0}, {"l": 1}, {"s": 2}])],
         )
     assert message in str(raised.value)
-    assert "k.cpp:2:5: reader kernel on core 0,0: " in str(raised.value)
+    place = "k.cpp:4:22" if code == "f(0);" else "k.cpp:2:5"
+    assert f"{place}: reader kernel on core 0,0: " in str(raised.value)
 
 
 def test_integers_of_32_bits_pass_exactly(tmp_path: Path) -> None:
@@ -252,14 +272,19 @@ BAD_PROGRAMS: list[tuple[dict[str, Any], str]] = [
     ({"pipes": [pipe(2, 0, 300), pipe(4, 0, 500)]}, "core 0,0 needs 1,638,400 bytes of L1, 139,264 more than it has"),
     ({"pipes": [pipe(2, 0, 900)]}, "pipe 2 takes 1,843,200 bytes of L1, 344,064 more than a core has"),
     ({"pipes": [pipe(2, 0), pipe(2, 1)]}, "pipes: id 2 is given twice"),
+    ({"globals": [buffer(0, 1024), buffer(0, 1024)]}, "globals: id 0 is given twice"),
     ({"pipes": [{**pipe(2, 0), "ranges": [[0, 0, 2, 0]]}]}, "pipe 2: range [0, 0, 2, 0] is not on the chip"),
     ({"pipes": [pipe(2, 0, local=7)]}, "pipe 2 lies over local 7, which the program does not have"),
     ({"globals": [buffer(0, 1024, page=1000)]}, "global 0: page is 1000, expected a power of two"),
     ({"kernels": [kernel(0, "none.cpp", [])]}, "no kernel file 'none.cpp'"),
-    ({"kernels": [kernel(0, "k.cpp", [{"g": 0}])]}, "got 1 arguments, expected 2: from, n"),
+    (
+        {"kernels": [kernel(0, "k.cpp", [{"g": 0}])]},
+        "k.cpp:1:13: reader kernel on core 0,0: got 1 arguments, expected 2: from, n",
+    ),
     ({"kernels": [kernel(0, "k.cpp", [{"p": 2}, 1])]}, "argument from: got pipe 2, expected a global<bfloat16>"),
     ({"kernels": [kernel(0, "k.cpp", [{"g": 9}, 1])]}, "argument from: the program has no global 9"),
     ({"kernels": [kernel(0, "k.cpp", [{"g": 0}, "x"])]}, "argument n: got 'x', expected a number of type uint32"),
+    ({"kernels": [kernel(0, "k.cpp", [{"g": 0}, 2.5])]}, "argument n: got 2.5, expected a whole number of type uint32"),
     (
         {"kernels": [kernel(0, "k.cpp", [{"g": 0}, 1]), kernel(0, "k.cpp", [{"g": 0}, 1])]},
         "core 0,0 has two kernels of one kind",

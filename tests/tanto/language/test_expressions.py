@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.tanto.language.source import KernelSourceError
+from tests.engine.fresh import run_seed
 from tests.tanto.support import scalars
 
 M = 0xFFFFFFFF
@@ -39,6 +40,12 @@ M = 0xFFFFFFFF
         ("uint32(b > a) + true", 2),
         ("sizes[2] + F(2)", 35),
         ("static_cast<uint32>(a) + (uint32)b", 10),
+        ("(uint32)(a + b) * 2", 20),
+        ("uint32((int8)(200) + 300)", 244),
+        ("(uint32)-a / 2", ((-3) & M) // 2),  # the cast binds closer than what follows
+        ("uint32(b * 2 + (int64)-a % 5 * 2 + 1)", 14 + (-3 & M) % 5 * 2 + 1),
+        ("(a * (b * a)) - b", 56),  # no cast to a type of pointers to functions
+        ("((sizes[1]) * (b * a)) - b", 413),
     ],
 )
 def test_expressions(tmp_path: Path, code: str, expected: int) -> None:
@@ -65,8 +72,8 @@ def _draw(rng: random.Random, depth: int) -> tuple[str, int]:
     return f"({left} {operator} {right})", found & M
 
 
-def test_random_expressions(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    rng = random.Random(request.config.getoption("--seed", default=0))
+def test_random_expressions(tmp_path: Path) -> None:
+    rng = random.Random(run_seed())
     drawn = [_draw(rng, 5) for _ in range(60)]
     code = "\n".join(f"out.set({at}, {text});" for at, (text, _) in enumerate(drawn))
     assert scalars(tmp_path, code, len(drawn), args=(123456789, 0xFFFFFFF0, 17)) == [value for _, value in drawn]

@@ -46,6 +46,7 @@ def test_macros(tmp_path: Path, head: str, code: str, expected: int | None) -> N
         ("#define F(x) x\nvoid kernel() {\n  uint32 a = F(1), b = c;\n}", "k.cpp:3:24: unknown name 'c'"),
         ("#define F(x) x\nvoid kernel() { F(1, 2); }", "k.cpp:2:17: macro F takes 1 arguments, got 2"),
         ("#define F(x) x\nvoid kernel() { F(1; }", "k.cpp:2:17: the arguments of macro F have no end; add ')'"),
+        ("#define F(x x\nvoid kernel() {}", "k.cpp:1:1: the parameters of macro F have no end; add ')'"),
         ("#ifdef T\n#error no kernel for T\n#endif", "k.cpp:2:1: #error no kernel for T"),
         (
             "\n".join([f"#define M{i + 1} M{i} M{i}" for i in range(20)]) + "\nvoid kernel() { M20; }",

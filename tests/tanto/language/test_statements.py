@@ -125,7 +125,13 @@ def test_a_math_object_ends_where_its_scope_is_left(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("void kernel(uint32 a) {", "'}' is missing here"),
+        ("void kernel(uint32 a) {", "k.cpp:1:23: '{' is never closed"),
+        ("void kernel() {\n  if (1) {\n    }\n  }\n}", "k.cpp:5:1: '}' closes nothing"),
+        ("void kernel() {\n  uint32 x = (1;\n}", "k.cpp:3:1: '}' closes nothing; '(' of line 2 is open"),
+        (
+            "void kernel() { uint32 x = " + "1 + " * 30 + "y" + " + 1" * 30 + "; }",
+            f"  ...{'1 + ' * 20}y{' + 1' * 19} + ...\n{' ' * 85}^",
+        ),
         ("uint32 x;", "no function 'kernel'"),
         ("f() {} void kernel() {}", "function f has no result type; void is one"),
         ("int kernel() { return 1; }", "kernel returns int32, expected void"),

@@ -1,0 +1,134 @@
+"""The rows of the three threads of a math kernel, all of a thread at once: how often each unit has worked is a running sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.program.ops import ROW_WIDTH
+from kernbench.tanto.timing.math_rows import MathRows, Step
+from kernbench.tanto.timing.row_arrays import Slot, add_rows, delay_rows, find_lines, place_rows, wait_rows
+
+if TYPE_CHECKING:
+    from kernbench.program.thread import Thread
+
+HALVES = 2  # of the destination registers
+
+
+class _Kinds(NamedTuple):
+    """bool[step] of each kind; `commits` gives the slots to the packer, `committed` comes while it has them."""
+
+    begin: np.ndarray
+    end: np.ndarray
+    matrix: np.ndarray
+    vector: np.ndarray
+    pack: np.ndarray
+    commits: np.ndarray
+    committed: np.ndarray
+    after_vector: np.ndarray  # the last work before was that of the vector unit
+
+
+class _Sums(NamedTuple):
+    """int64[step] how often it was done up to the step, this one included."""
+
+    sections: np.ndarray
+    unpacks: np.ndarray
+    vectors: np.ndarray
+    packs: np.ndarray
+    fulls: np.ndarray
+
+
+def lower_math(rows: MathRows, steps: np.ndarray) -> None:
+    """Give the threads of a math kernel their rows, of int64[step, 5]."""
+    step = steps[:, 0]
+    kinds = _find_kinds(step)
+    counted = (kinds.begin, kinds.matrix, kinds.vector, kinds.pack, kinds.commits)
+    sums = _Sums(*(np.cumsum(one) for one in counted))
+    jobs = np.frombuffer(b"".join(rows.jobs), np.int64).reshape(-1, 1 + ROW_WIDTH)
+    last = step == Step.FINISH
+    loads = step == Step.LOAD
+    unpacks = kinds.matrix | (step == Step.DATA) | (step == Step.POP) | loads | last
+    packs = kinds.pack | kinds.end | (step == Step.ROOM) | (step == Step.PUSH) | last
+    computes = kinds.begin | kinds.matrix | kinds.vector | kinds.commits | last
+    extra = np.where(loads, rows.lowering.load_cycles, 0.0)
+    for thread, own, slots in (
+        (rows.unpack, unpacks, _unpacker(rows, steps, kinds, sums, jobs)),
+        (rows.math, computes, _units(rows, steps, kinds, sums, jobs)),
+        (rows.packer, packs, _packer(rows, steps, kinds, sums, jobs)),
+    ):
+        _give(rows, thread, steps[own], extra[own], own, [(has[own], made[own]) for has, made in slots])
+
+
+def _give(
+    rows: MathRows, thread: Thread, steps: np.ndarray, cycles: np.ndarray, own: np.ndarray, slots: list[Slot]
+) -> None:
+    """Give a thread the rows of its own steps."""
+    costs = rows.lowering.costs
+    made, ends = place_rows([delay_rows(steps[:, 1], cycles, costs), *slots])
+    thread.extend(made.tobytes())
+    thread.sources = find_lines(steps[:, 2], ends, rows.kernel.unit.file, costs.program)
+    at_step = np.concatenate(([0], ends))[np.cumsum(own)]
+    rows.lowering.keep_ends(thread.id, at_step)
+
+
+def _find_kinds(step: np.ndarray) -> _Kinds:
+    begin, end, matrix, vector, pack = (
+        step == kind for kind in (Step.BEGIN, Step.END, Step.MATRIX, Step.VECTOR, Step.PACK)
+    )
+    committed = _is_last(pack, begin | matrix | vector | pack)
+    return _Kinds(begin, end, matrix, vector, pack, pack & ~committed, committed, _is_last(vector, matrix | vector))
+
+
+def _is_last(kind: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """bool[step] whether the last step before it, of those among which it is looked for, is of a kind."""
+    at = np.maximum.accumulate(np.where(among, np.arange(len(kind)), -1))
+    before = np.concatenate(([-1], at[:-1]))
+    return (before >= 0) & kind[before]
+
+
+def _unpacker(rows: MathRows, steps: np.ndarray, kinds: _Kinds, sums: _Sums, jobs: np.ndarray) -> list[Slot]:
+    step, first, second = steps[:, 0], steps[:, 3], steps[:, 4]
+    banks, data, pop = rows.lowering.source_banks, step == Step.DATA, step == Step.POP
+    ahead = kinds.matrix & (sums.unpacks > banks)
+    done = pop & (sums.unpacks > 0)
+    return [
+        (ahead, wait_rows(rows.multiplied, sums.unpacks - banks)),
+        (done, wait_rows(rows.unpacked, sums.unpacks)),
+        (kinds.matrix, _of_jobs(jobs, second, kinds.matrix)),
+        (data & (second > 0), wait_rows(first, second)),
+        (pop, add_rows(first, second)),
+    ]
+
+
+def _units(rows: MathRows, steps: np.ndarray, kinds: _Kinds, sums: _Sums, jobs: np.ndarray) -> list[Slot]:
+    first, works = steps[:, 3], kinds.matrix | kinds.vector
+    multiplied = wait_rows(rows.multiplied, sums.unpacks)
+    mapped = wait_rows(rows.mapped, sums.vectors)
+    return [
+        (kinds.begin & (sums.sections > HALVES), wait_rows(rows.free, sums.sections - HALVES)),
+        (works & kinds.committed, wait_rows(rows.packed, sums.packs)),
+        ((kinds.commits | (kinds.vector & ~kinds.after_vector)) & (sums.unpacks > 0), multiplied),
+        ((kinds.commits & (sums.vectors > 0)) | (kinds.matrix & kinds.after_vector), mapped),
+        (kinds.matrix, wait_rows(rows.unpacked, sums.unpacks)),
+        (works, _of_jobs(jobs, first, works)),
+        (kinds.commits, add_rows(rows.full, np.ones_like(first))),
+    ]
+
+
+def _packer(rows: MathRows, steps: np.ndarray, kinds: _Kinds, sums: _Sums, jobs: np.ndarray) -> list[Slot]:
+    step, first, second = steps[:, 0], steps[:, 3], steps[:, 4]
+    push, room = step == Step.PUSH, step == Step.ROOM
+    return [
+        (kinds.commits, wait_rows(rows.full, sums.fulls)),
+        ((kinds.end | push) & (sums.packs > 0), wait_rows(rows.packed, sums.packs)),
+        (kinds.pack, _of_jobs(jobs, first, kinds.pack)),
+        (kinds.end, add_rows(rows.free, np.ones_like(first))),
+        (push, add_rows(first, second)),
+        (room & (second > 0), wait_rows(first, second)),
+    ]
+
+
+def _of_jobs(jobs: np.ndarray, job: np.ndarray, has: np.ndarray) -> np.ndarray:
+    """The rows of the jobs of the steps that have one; others have any."""
+    return jobs[np.where(has, job, 0)] if len(jobs) else np.zeros((len(job), 1 + ROW_WIDTH), np.int64)

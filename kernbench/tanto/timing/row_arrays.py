@@ -1,0 +1,81 @@
+"""Rows of a device program as arrays, int64[row, 1 + ROW_WIDTH]: the tag, the opcode and its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.program.ops import GE, ROW_WIDTH, Op
+
+if TYPE_CHECKING:
+    from kernbench.program.program import Program
+
+Slot = tuple[
+    np.ndarray, np.ndarray
+]  # bool[entry] which entries have a row here, and int64[entry, 1 + ROW_WIDTH] the rows
+
+
+class Costs:
+    """Durations and tags of a program by what they are for, made once."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.operation_cycles = program.machine.figures["tensix_core.operation_cycles"]
+        self._durations: dict[float, int] = {}
+
+    def cycles(self, count: float) -> int:
+        """The duration of some cycles."""
+        found = self._durations.get(count)
+        if found is None:
+            found = self._durations[count] = self.program.duration(("tensix_core.cycle", count))
+        return found
+
+
+def _rows(count: int, code: Op, *operands: np.ndarray | int) -> np.ndarray:
+    found = np.zeros((count, 1 + ROW_WIDTH), np.int64)
+    found[:, 1] = int(code)
+    for at, operand in enumerate(operands):
+        found[:, 2 + at] = operand
+    return found
+
+
+def wait_rows(counter: np.ndarray | int, value: np.ndarray) -> np.ndarray:
+    """Rows that wait for a counter to reach each value."""
+    return _rows(len(value), Op.WAIT, counter, int(GE), value)
+
+
+def add_rows(counter: np.ndarray | int, amount: np.ndarray) -> np.ndarray:
+    """Rows that add each amount to a counter."""
+    return _rows(len(amount), Op.ADD, counter, amount)
+
+
+def delay_rows(operations: np.ndarray, cycles: np.ndarray, costs: Costs) -> Slot:
+    """The time of a processor before each entry: operations since the entry before, and cycles on top of them."""
+    busy = cycles + np.diff(operations, prepend=0) * costs.operation_cycles
+    kinds, kind = np.unique(busy, return_inverse=True)
+    durations = np.array([costs.cycles(float(one)) if one else 0 for one in kinds], np.int64)
+    rows = _rows(len(busy), Op.DELAY, durations[kind])
+    rows[:, 0] = costs.program.tag("code", "control")
+    return busy != 0, rows
+
+
+def place_rows(slots: Sequence[Slot]) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of entries one after the other, in the order of the slots, and int64[entry] where those of each end."""
+    counts = np.sum([has for has, _ in slots], axis=0, dtype=np.int64)
+    ends = np.cumsum(counts)
+    out = np.empty((int(ends[-1]) if len(ends) else 0, 1 + ROW_WIDTH), np.int64)
+    at = ends - counts
+    for has, rows in slots:
+        out[at[has]] = rows[has]
+        at += has
+    return out, ends
+
+
+def find_lines(lines: np.ndarray, ends: np.ndarray, file: str, program: Program) -> list[tuple[int, int]]:
+    """Where rows of another line begin: (row, source line) for `Thread.sources`."""
+    changed = np.flatnonzero(np.diff(lines, prepend=0))
+    starts = np.concatenate(([0], ends))[changed]
+    sources = {line: program.source(file, line) for line in dict.fromkeys(lines[changed].tolist())}
+    return [(row, sources[line]) for row, line in zip(starts.tolist(), lines[changed].tolist(), strict=True)]
