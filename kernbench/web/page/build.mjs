@@ -2,7 +2,7 @@
 // The same sources and package-lock.json give the same bytes. `node build.mjs DIRECTORY` builds elsewhere, to compare.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -44,9 +44,10 @@ function digestOfSources() {
 
 if (!existsSync(join(here, "node_modules"))) throw new Error("run `npm ci` in kernbench/web/page first");
 
-/** Bundle some entries into a directory, with the licences of all that is in them. */
+/** Bundle some entries into a directory, with the licences of all that is in them. What is imported when needed is in files of its own. */
 async function bundle(entryPoints, out, format) {
   mkdirSync(out, { recursive: true });
+  for (const name of readdirSync(out)) if (/\.(js|css)$/.test(name)) rmSync(join(out, name));
   const result = await build({
     absWorkingDir: here,
     entryPoints,
@@ -54,6 +55,7 @@ async function bundle(entryPoints, out, format) {
     bundle: true,
     minify: true,
     format,
+    splitting: format === "esm",
     target: "es2022",
     charset: "utf8",
     legalComments: "none",

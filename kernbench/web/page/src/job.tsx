@@ -1,6 +1,5 @@
 // A button that starts a job, its progress while it runs, and what became of it.
 import { useState } from "preact/hooks";
-import "./job.css";
 import type { JobHandle } from "./jobs";
 
 interface JobBoxProps {

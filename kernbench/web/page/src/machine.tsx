@@ -4,7 +4,7 @@ import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { machineAbout, machineArrow } from "./api";
-import { usePalette, type Palette } from "./chart";
+import { usePalette, type Palette } from "./palette";
 import { draw, FUNCTIONS, functionOf, linkAt, nodeAt, type Camera, type Overlay, type Tones } from "./machine_draw";
 import { Hover, LinkHover, Overview, Panel } from "./machine_panel";
 import { readMachine, search, type Area, type Machine as Data } from "./machine_data";

@@ -1,6 +1,6 @@
 // A run: what it was, and the tabs of its views, which share the time that is looked at and the selected part.
 import { useEffect, useState } from "preact/hooks";
-import { Explain } from "./explain";
+import { lazy } from "./lazy";
 import { MachineTime } from "./machine_time";
 import { formatNumber } from "./points";
 import type { RunSettings, RunView } from "./route";
@@ -8,6 +8,7 @@ import { RUN_VIEWS } from "./route";
 import { loadRun, type Run as Data } from "./run_data";
 import { Timeline } from "./timeline";
 
+const Explain = lazy<RunViewProps>(async () => (await import("./explain")).Explain, "Reading the explanation …");
 const TITLES: Record<RunView, string> = { timeline: "Timeline", machine: "Machine", explain: "Explain" };
 const FS_IN_NS = 1e6;
 

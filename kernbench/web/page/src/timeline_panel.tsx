@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { RunRow } from "./api";
+import type { Details } from "./run_data";
 import { firstAfter, type Slices } from "./timeline_slices";
 import { formatExact, formatTime, type Window } from "./timeline_time";
 import { toneOfKind, type TimelineTones } from "./timeline_tones";
@@ -45,7 +46,7 @@ function Figures({ figures }: { figures: readonly (readonly [string, ComponentCh
 interface OperationProps {
   slices: Slices;
   tracks: readonly string[];
-  bytes: ArrayLike<number>; // by row
+  details: Details | null;
   place: number;
   critical: boolean;
   told: RunRow | null;
@@ -58,10 +59,10 @@ interface OperationProps {
   onClose: () => void;
 }
 
-export function Operation({ slices, tracks, bytes, place, critical, told, nodes, problem, tones, onRow, onPart, onFit, onClose }: OperationProps) {
+export function Operation({ slices, tracks, details, place, critical, told, nodes, problem, tones, onRow, onPart, onFit, onClose }: OperationProps) {
   const row = slices.row[place]!;
   const part = tracks[slices.track[place]!]!;
-  const [start, end, issue] = [slices.start[place]!, slices.end[place]!, slices.issue[place]!];
+  const [start, end] = [slices.start[place]!, slices.end[place]!];
   const listed = (rows: readonly number[]) => <Rows rows={rows} slices={slices} tracks={tracks} tones={tones} onRow={onRow} />;
   return (
     <Panel title={slices.names[slices.name[place]!]} label="An operation" onClose={onClose}>
@@ -76,8 +77,7 @@ export function Operation({ slices, tracks, bytes, place, critical, told, nodes,
           ["start", formatExact(start)],
           ["duration", <strong>{formatTime(end - start, 7)}</strong>],
           ["end", formatExact(end)],
-          ["waited before", issue < start ? `${formatTime(start - issue, 7)} since ${formatExact(issue)}` : "nothing"],
-          ...(bytes[row] ? [["bytes", `${bytes[row].toLocaleString("en-US")} (${rateOf(bytes[row], end - start)})`] as const] : []),
+          ...(details ? sayDetails(details, row, start, end) : []),
           ...(told ? [["thread", told.thread] as const, ...Object.entries(told.params).map(([name, value]) => [name, sayValue(value)] as const)] : []),
         ]}
       />
@@ -114,6 +114,12 @@ export function Operation({ slices, tracks, bytes, place, critical, told, nodes,
       )}
     </Panel>
   );
+}
+
+function sayDetails({ issue, bytes }: Details, row: number, start: number, end: number): (readonly [string, string])[] {
+  const [issued, moved] = [issue[row]!, bytes[row]!];
+  const waited = issued < start ? `${formatTime(start - issued, 7)} since ${formatExact(issued)}` : "nothing";
+  return [["waited before", waited], ...(moved ? [["bytes", `${moved.toLocaleString("en-US")} (${rateOf(moved, end - start)})`] as const] : [])];
 }
 
 function rateOf(bytes: number, fs: number): string {
