@@ -7,7 +7,7 @@ they were asked for by: a name, or the whole path of a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,13 @@ _SETTING = re.compile(r"[A-Za-z_][\w.\[\]]*")
 _NAMED = re.compile(r"\.py:[^/\\]+$")  # a bench of a file with several
 
 
-def note_request(found: Bench, topology: str | Path, device: str, *, live: bool) -> dict[str, Any] | None:
-    """What a run is asked for, in JSON's types; paths are whole. None for a bench without a file, which no command names."""
+def note_request(
+    found: Bench, topology: str | Path, device: str, *, live: bool, set_names: Iterable[str]
+) -> dict[str, Any] | None:
+    """What a run is asked for, in JSON's types; paths are whole. None for a bench without a file, which no command names.
+
+    `set_names` are the parameters that are given and not left at their defaults.
+    """
     named = any(found.file.parent == shipped() / folder for folder in ("benches", "benches/tanto"))
     if not named and not is_file(found.file):
         return None
@@ -33,7 +38,7 @@ def note_request(found: Bench, topology: str | Path, device: str, *, live: bool)
     machine = str(topology)
     if is_path(machine) or is_file(Path(machine)):
         machine = str(Path(machine).absolute())
-    return {"bench": bench, "topology": machine, "device": device, "live": live}
+    return {"bench": bench, "topology": machine, "device": device, "live": live, "set": list(set_names)}
 
 
 def file_of_bench(bench: str) -> Path | None:

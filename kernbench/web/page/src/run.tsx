@@ -84,7 +84,9 @@ export function Run({ name, settings, onSettings }: RunProps) {
 }
 
 function describe({ about }: Data): string {
-  const given = [...Object.entries(about.parameters), ...Object.entries(about.overrides)];
+  const set = about.request?.set; // an earlier version did not note it
+  const parameters = Object.entries(about.parameters).filter(([name]) => set?.includes(name) ?? true);
+  const given = [...parameters, ...Object.entries(about.overrides)];
   const makespan = `${formatNumber(about.span_fs[1] / FS_IN_NS)} ns in all`;
   return [about.topology, `${about.mode} mode`, makespan, ...given.map(([key, value]) => `${key}=${value}`)].join(" · ");
 }
