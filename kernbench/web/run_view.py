@@ -162,14 +162,14 @@ class RunView:
         """What is drawn of each operation; the narrower its columns, the sooner they are on the page."""
         import polars
 
-        _, track = self._list_tracks()
         log = self._read(OP_LOG, ["start_fs", "end_fs", "op_name", "op_kind"])
-        return log.select(
-            track.alias("track"),
+        drawn = log.select(
             polars.col("start_fs", "end_fs").cast(polars.Float64),
             polars.col("op_name").cast(polars.Enum(log["op_name"].unique().sort())).alias("name"),
             polars.col("op_kind").cast(polars.Enum(log["op_kind"].unique().sort())).alias("kind"),
         )
+        _, track = self._list_tracks()  # last: the page asks for them too, and so they are read meanwhile
+        return drawn.with_columns(track.alias("track"))
 
     def _make_details(self) -> polars.DataFrame:
         """What is told of an operation once it is looked at."""

@@ -24,6 +24,11 @@ export interface TimelineMore {
   details: Details | null; // by row
 }
 
+/** Resolves when what is set now has been drawn. */
+function afterFrame(): Promise<void> {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
 const placed = new WeakMap<Run, Promise<TimelineData>>(); // so that a reader who comes back does not wait again
 
 function loadData(run: Run): Promise<TimelineData> {
@@ -53,6 +58,7 @@ export function Timeline({ run, settings, onSettings }: RunViewProps) {
       const found = await loadData(run);
       if (gone) return;
       setData(found);
+      await afterFrame();
       const later: Promise<unknown>[] = [run.load("details").then((table) => gone || setDetails(table))];
       if (!run.about.missing["path"]) later.push(run.load("path").then((table) => gone || setPath(readPath(table, found.slices))));
       if (!run.about.missing["transfers"]) later.push(run.load("transfers").then((table) => gone || setFar(readTransfers(table))));

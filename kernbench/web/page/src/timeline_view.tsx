@@ -1,5 +1,5 @@
 // The timeline on the page: tools, names and tracks, the machine beside them, and a panel for what is selected.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { usePalette } from "./palette";
 import type { RunSettings } from "./route";
 import type { TimelineData, TimelineMore } from "./timeline";
@@ -56,7 +56,8 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
   const acts = useRef<Acts | null>(null);
   const written = useRef<Window | null>(null); // the window that the address has from here; by now another may be seen
 
-  useEffect(() => {
+  // before the page is painted, so that rows and slices are seen at once
+  useLayoutEffect(() => {
     const made = new Stage(canvas.current!, scroller.current!, slices, head, shown.whole, {
       onHover: (hit, time) => setHover({ hit, time }),
       onClick: (hit, under) => acts.current!.click(hit, under),
@@ -72,13 +73,13 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
     scroller.current!.focus({ preventScroll: true });
     return () => made.close();
   }, [data]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     acts.current = makeActs({ data, path: more.path, shown, settings, stage: stage.current!, cursor, setCursor, change });
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     stage.current!.show(shown);
   }, Object.values(shown));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (settings.time && !isSameWindow(settings.time, written.current)) stage.current!.look(settings.time);
   }, [settings.time?.from, settings.time?.to]);
   useReveal(data, shown, settings, stage, acts);
