@@ -1,6 +1,6 @@
 // What the page tells of an operation, of a measured time, and of the run while nothing is selected.
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { RunRow } from "./api";
 import type { Details } from "./run_data";
 import { firstAfter, type Slices } from "./timeline_slices";
@@ -168,7 +168,8 @@ interface SummaryProps {
 
 /** What happens in a window of time, by name. */
 export function Summary({ note, slices, window, tones, measured, onName, onClose }: SummaryProps) {
-  const sums = useMemo(() => sumUp(slices, window), [slices, window.from, window.to]);
+  const [sums, setSums] = useState<readonly Sum[] | null>(null);
+  useEffect(() => setSums(sumUp(slices, window)), [slices, window.from, window.to]); // after the frame: it reads all slices
   const table = (
     <table>
       <thead>
@@ -180,7 +181,7 @@ export function Summary({ note, slices, window, tones, measured, onName, onClose
         </tr>
       </thead>
       <tbody>
-        {sums.map(({ name, kind, count, busy }) => (
+        {sums?.map(({ name, kind, count, busy }) => (
           <tr key={`${name} ${kind}`}>
             <th>
               <button type="button" class="plain link" title={`Search ${slices.names[name]}`} onClick={() => onName(slices.names[name]!)}>
@@ -211,7 +212,7 @@ export function Summary({ note, slices, window, tones, measured, onName, onClose
       <p class="note">
         {formatExact(window.from)} to {formatExact(window.to)}
       </p>
-      {sums.length ? table : <p class="note">Nothing happens in this time.</p>}
+      {!sums || sums.length ? table : <p class="note">Nothing happens in this time.</p>}
     </Panel>
   );
 }
