@@ -25,11 +25,16 @@ LARGE = {"M": 2048, "N": 2048, "K": 4096}
 CANVAS, ROUNDS, MOVES = ".tracks canvas", 3, 60
 FIRST_PAINT = """() => new Promise((seen) => {
   const look = () => {
-    if (document.querySelector(".name")) requestAnimationFrame(() => seen(performance.now()));
+    const canvas = document.querySelector(".tracks canvas");
+    if (document.querySelector(".name") && hasSlices(canvas)) seen(performance.now());
     else requestAnimationFrame(look);
   };
+  const hasSlices = (canvas) => {
+    const pixels = canvas.getContext("2d").getImageData(0, canvas.height / 4, canvas.width, canvas.height / 2).data;
+    return new Set(new Uint32Array(pixels.buffer)).size > TONES;
+  };
   look();
-})"""
+})""".replace("TONES", "16")  # empty rows have three tones; slices have more, by how much of a pixel they cover
 WATCH = """(kind) => {
   window.answers = [];
   window.frames = [];

@@ -30,6 +30,9 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
     RUN_DIR is a directory that kernbench run --out leaves, SWEEP_DIR one that kernbench sweep --out leaves or is filling,
     TOPOLOGY a name or a YAML file; without any, all runs and sweeps in results/ are shown. Ctrl-C ends the viewer.
     """
+    from importlib import import_module
+    from threading import Thread
+
     from kernbench.cli.main import TerminatedError
     from kernbench.web.server import HOST, kind_of, make_server
     from kernbench.web.sources import Sources
@@ -41,6 +44,7 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
             source = next(iter(sources.list().values()))
             address += _hash(kind_of(source), source)
         say(f"the viewer is at {address} (Ctrl-C ends it)")
+        Thread(target=import_module, args=("polars",)).start()  # what reads tables, while the browser starts
         if not no_open:
             click.launch(address)
         try:

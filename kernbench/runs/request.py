@@ -33,13 +33,18 @@ _SETTING = re.compile(r"[A-Za-z_][\w.\[\]]*")
 _NAMED = re.compile(r"\.py:[^/\\]+$")  # a bench of a file with several
 
 
-def note_request(found: Bench, topology: str | Path, device: str, *, live: bool) -> dict[str, Any] | None:
-    """What a run is asked for, in JSON's types; paths are whole. None for a bench without a file, which no command names."""
+def note_request(
+    found: Bench, topology: str | Path, device: str, *, live: bool, set_names: Iterable[str]
+) -> dict[str, Any] | None:
+    """What a run is asked for, in JSON's types; paths are whole. None for a bench without a file, which no command names.
+
+    `set_names` are the parameters that are given and not left at their defaults.
+    """
     named = any(found.file.parent == shipped() / folder for folder in ("benches", "benches/tanto"))
     if not named and not is_file(found.file):
         return None
     bench = found.name if named else f"{found.file.absolute()}:{found.name}"
-    return {"bench": bench, "topology": find_topology(topology), "device": device, "live": live}
+    return {"bench": bench, "topology": find_topology(topology), "device": device, "live": live, "set": list(set_names)}
 
 
 def note_programs(

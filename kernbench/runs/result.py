@@ -65,7 +65,7 @@ class RunResult:
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
-    request: Mapping[str, Any] | None = None  # bench, topology, device and live as asked for; None of a function
+    request: Mapping[str, Any] | None = None  # bench, topology, device, live, names set; None of a function
 
     def __repr__(self) -> str:
         return f"<RunResult {self._told}; .explain(), .op_log(), .write(directory)>"

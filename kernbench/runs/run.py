@@ -95,7 +95,7 @@ def _run(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
-    request = note_request(found, topology, device, live=live)
+    request = note_request(found, topology, device, live=live, set_names=parameters or ())
     live = live or found.live
     stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))

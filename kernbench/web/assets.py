@@ -7,15 +7,16 @@ from pathlib import Path
 
 FOLDER = Path(__file__).with_name("assets")
 TYPES = {
-    "index.html": "text/html; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "page.css": "text/css; charset=utf-8",
-    "licences.txt": "text/plain; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
 }
 
 
 @cache
 def read_assets() -> dict[str, tuple[str, bytes]]:
     """The type and the bytes of each file, by its path in URLs."""
-    files = {f"/{name}": (kind, (FOLDER / name).read_bytes()) for name, kind in TYPES.items()}
+    found = (path for path in FOLDER.iterdir() if path.suffix in TYPES)
+    files = {f"/{path.name}": (TYPES[path.suffix], path.read_bytes()) for path in found}
     return {"/": files["/index.html"], **files}

@@ -22,15 +22,17 @@ from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.trace.parts import split_path
 from kernbench.units import FS_PER_NS
 from kernbench.web.busy_view import list_windows, make_busy
+from kernbench.web.codes import number_texts
 from kernbench.web.sources import RunSource
 
 if TYPE_CHECKING:
     import polars
 
-MOST_ROWS = 6_000_000  # of an op log: the page holds 50 bytes of each
+MOST_ROWS = 6_000_000  # of an op log: the page holds 60 bytes of each
 AGAIN = "run it again with this KernBench and --out"
 _NEEDED: Mapping[str, tuple[str, ...]] = {  # files by what is made of them
     "slices": (OP_LOG,),
+    "details": (OP_LOG,),
     "tracks": (OP_LOG,),
     "nodes": (MACHINE, NODES),
     "links": (MACHINE, LINKS),
@@ -51,9 +53,12 @@ class RunView:
         self._source = source
         self.version = find_run_version(source)
         self._kept: dict[str, bytes] = {}
+        self._tracks: tuple[list[str], polars.Series] | None = None
+        self._dependents: polars.DataFrame | None = None
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # a slow table holds up no other
         self._tables: dict[str, Callable[[], polars.DataFrame]] = {
             "slices": self._make_slices,
+            "details": self._make_details,
             "tracks": self._make_tracks,
             "nodes": lambda: self._read(NODES),
             "links": lambda: self._read(LINKS),
@@ -105,14 +110,20 @@ class RunView:
         found = polars.scan_parquet(self._file(OP_LOG)).slice(number, 1).collect()
         if len(found) == 0:
             raise InputError(f"the op log has no row {number}")
-        log = self._read(OP_LOG, ["dependencies"]).with_row_index("row")
-        dependents = log.filter(polars.col("dependencies").list.contains(number))["row"].to_list()
+        dependents = self._index_dependents().filter(polars.col("dependencies") == number)["row"].to_list()
         transfers: list[dict[str, Any]] = []
         if not self._missing("transfers"):
             transfers = self._read(TRANSFERS).filter(polars.col("row") == number).drop("row", "kind").to_dicts()
         told = found.to_dicts()[0]
         params = json.loads(told["params"] or "{}")
         return {**told, "params": params, "row": number, "dependents": dependents, "transfers": transfers}
+
+    def _index_dependents(self) -> polars.DataFrame:
+        """Rows of `dependencies`, sorted, and `row`, which depends on it; made once, as all rows have to be read for one."""
+        if self._dependents is None:
+            log = self._read(OP_LOG, ["dependencies"]).with_row_index("row")
+            self._dependents = log.explode("dependencies").drop_nulls().sort("dependencies", maintain_order=True)
+        return self._dependents
 
     def _missing(self, name: str) -> str | None:
         """A sentence on the files that a table needs and that are not there, if so."""
@@ -148,29 +159,28 @@ class RunView:
             ) from None
 
     def _make_slices(self) -> polars.DataFrame:
+        """What is drawn of each operation; the narrower its columns, the sooner they are on the page."""
         import polars
 
-        columns = ["component", "start_fs", "end_fs", "issue_fs", "op_name", "op_kind", "bytes"]
-        log = self._read(OP_LOG, columns)
-        if len(log) > MOST_ROWS:
-            raise InputError(
-                f"{self._source.directory} has {len(log):,} operations, and the viewer shows up to {MOST_ROWS:,}; run a "
-                "smaller part, or write a trace of some of it with --trace and --trace-filter"
-            )
-        names = self._list_tracks(log["component"].unique())
-        times = [polars.col(name).cast(polars.Float64) for name in ("start_fs", "end_fs", "issue_fs")]
-        return log.select(
-            polars.col("component").cast(polars.Enum(names)).to_physical().cast(polars.Int32).alias("track"),
-            *times,
+        log = self._read(OP_LOG, ["start_fs", "end_fs", "op_name", "op_kind"])
+        drawn = log.select(
+            polars.col("start_fs", "end_fs").cast(polars.Float64),
             polars.col("op_name").cast(polars.Enum(log["op_name"].unique().sort())).alias("name"),
             polars.col("op_kind").cast(polars.Enum(log["op_kind"].unique().sort())).alias("kind"),
-            polars.col("bytes").cast(polars.Float64),
         )
+        _, track = self._list_tracks()  # last: the page asks for them too, and so they are read meanwhile
+        return drawn.with_columns(track.alias("track"))
+
+    def _make_details(self) -> polars.DataFrame:
+        """What is told of an operation once it is looked at."""
+        import polars
+
+        return self._read(OP_LOG, ["issue_fs", "bytes"]).cast(polars.Float64)
 
     def _make_tracks(self) -> polars.DataFrame:
         import polars
 
-        names = self._list_tracks(self._read(OP_LOG, ["component"])["component"].unique())
+        names, _ = self._list_tracks()
         machine = self._read_json(MACHINE)["name"] if self._file(MACHINE).is_file() else "machine"
         split = [split_path(name, str(machine)) for name in names]
         return polars.DataFrame(
@@ -181,6 +191,19 @@ class RunView:
             },
             schema={"name": polars.String, "process": polars.String, "part": polars.String},
         )
+
+    def _list_tracks(self) -> tuple[list[str], polars.Series]:
+        """The parts of the op log in the order of the machine, and the number of that of each row; read once."""
+        with self._locks["components"]:
+            if self._tracks is None:
+                log = self._read(OP_LOG, ["component"])
+                if len(log) > MOST_ROWS:
+                    raise InputError(
+                        f"{self._source.directory} has {len(log):,} operations, and the viewer shows up to "
+                        f"{MOST_ROWS:,}; run a smaller part, or write a trace of some of it with --trace and --trace-filter"
+                    )
+                self._tracks = number_texts(log["component"], self._sort_parts)
+            return self._tracks
 
     def _make_transfers(self) -> polars.DataFrame:
         import polars
@@ -213,12 +236,12 @@ class RunView:
         held, parts, transfers, services = (self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES))
         return make_busy(log, held, parts, transfers, services, windows)
 
-    def _list_tracks(self, found: polars.Series) -> list[str]:
+    def _sort_parts(self, names: list[str]) -> list[str]:
         """Parts in the order of the machine, then by name; parts of a part after it."""
         place: dict[str, int] = {}
         if not self._missing("nodes"):
-            place = {name: at for at, name in enumerate(self._read(NODES)["name"].to_list())}
-        return sorted(found.to_list(), key=lambda name: (_place(name, place), name))
+            place = {name: at for at, name in enumerate(self._read(NODES, ["name"])["name"].to_list())}
+        return sorted(names, key=lambda name: (_place(name, place), name))
 
 
 def _find_end(result: Mapping[str, Any]) -> int:

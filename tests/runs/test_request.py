@@ -29,6 +29,7 @@ def test_a_run_notes_what_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.M
         "topology": "tiny",
         "device": "sip:0",
         "live": False,
+        "set": ["n"],
     }
     assert file_of_bench(result["request"]["bench"]) == tmp_path / "mine.py"
     arguments = plan_repetition(result).arguments

@@ -19,7 +19,7 @@ from tests.web.sweeps import write_sweep
 from tests.web.test_page import OBJECTIVES
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +76,31 @@ def test_a_point_is_run_from_its_panel_cancelled_and_opened(page: Page, tmp_path
         assert "/run/swept" in page.url
         page.go_back()
         page.get_by_role("link", name="Open the run").wait_for()
+
+
+def test_progress_is_shown_before_the_server_has_answered(page: Page, tmp_path: Path) -> None:
+    with serve(str(write_run(tmp_path / "plain"))) as address:
+        page.goto(f"{address}#/run/plain/explain")
+        page.route("**/api/jobs/start", lambda route: held.append(route))
+        held: list[Route] = []
+        page.get_by_role("button", name="Explain this run").click()
+        page.wait_for_selector(".job progress")
+        assert page.locator(".job button", has_text="Cancel").is_disabled()
+        held[0].continue_()
+        page.locator(".job button:enabled", has_text="Cancel").click()
+        page.wait_for_selector("text=Cancelled; nothing was kept.")
+
+
+def test_a_view_whose_code_does_not_come_says_so(browser: Browser, tmp_path: Path) -> None:
+    """The browser tells of the request that failed, so the page has no watch on its console."""
+    with serve(str(write_run(tmp_path / "plain"))) as address:
+        page = browser.new_page()
+        page.route("**/explain-*.js", lambda route: route.abort())
+        page.goto(f"{address}#/run/plain/explain")
+        page.wait_for_selector("[role=alert] >> text=Is `kernbench web` still running? Load the page again.")
+        page.keyboard.press("v")
+        page.wait_for_selector(".tracks canvas")
+        page.close()
 
 
 def test_an_error_of_a_job_is_shown_as_a_sentence(page: Page, tmp_path: Path) -> None:

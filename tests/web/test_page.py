@@ -247,6 +247,22 @@ def test_a_part_is_searched_zoomed_to_and_told_with_its_sources(page: Page, addr
     page.get_by_label("Parts of the machine").wait_for()
 
 
+def test_keys_move_a_drawing_that_nobody_clicked_on_but_not_while_typing(page: Page, address: str) -> None:
+    page.goto(f"{address}#/machine/tiny")
+    page.wait_for_selector(".drawing canvas")
+    page.keyboard.press("3")
+    page.wait_for_url(lambda url: "at=" in url)
+    cube = page.url
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(lambda url: url != cube)
+    moved = page.url
+    page.keyboard.press("/")
+    page.keyboard.type("pe1")
+    page.keyboard.press("ArrowDown")
+    assert page.url == moved
+    assert page.get_by_label("Search parts by name or kind").input_value() == "pe1"
+
+
 def test_keys_lead_from_source_to_source_and_to_the_list(page: Page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("main.start")

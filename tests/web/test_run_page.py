@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -26,9 +27,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     old.mkdir()
     for name in ("result.json", "oplog.parquet"):
         shutil.copy(ran / name, old)
+    unnoted = shutil.copytree(ran, folder / "unnoted")
+    result = json.loads((unnoted / "result.json").read_text())
+    del result["request"]["set"], result["sha256"]
+    (unnoted / "result.json").write_text(json.dumps(result))
     half = shutil.copytree(ran, folder / "half")
     (half / "transfers.parquet").unlink()
-    with make_server(Sources([str(path) for path in (ran, old, half)])) as server:
+    with make_server(Sources([str(path) for path in (ran, old, half, unnoted)])) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -44,6 +49,14 @@ def ready(page: Page) -> None:
     """Wait until colours and the critical path are there."""
     page.wait_for_selector(".key.ramp")
     page.wait_for_selector(".now")
+
+
+def test_the_header_tells_what_was_set_and_of_an_earlier_run_all(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine")
+    told = page.locator(".run .title .note").inner_text()
+    assert told.endswith(" · M=32 · K=64 · N=32 · noc.gbs=99 GB/s")
+    page.goto(f"{address}#/run/unnoted/machine")
+    page.wait_for_selector(".title .note >> text=dtype=f16")
 
 
 def test_tabs_keep_the_part_and_the_time(page: Page, address: str) -> None:

@@ -2,8 +2,8 @@
 // The same sources and package-lock.json give the same bytes. `node build.mjs DIRECTORY` builds elsewhere, to compare.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -44,9 +44,10 @@ function digestOfSources() {
 
 if (!existsSync(join(here, "node_modules"))) throw new Error("run `npm ci` in kernbench/web/page first");
 
-/** Bundle some entries into a directory, with the licences of all that is in them. */
+/** Bundle some entries into a directory, with the licences of all that is in them. What is imported when needed is in files of its own. */
 async function bundle(entryPoints, out, format) {
   mkdirSync(out, { recursive: true });
+  for (const name of readdirSync(out)) if (/\.(js|css)$/.test(name)) rmSync(join(out, name));
   const result = await build({
     absWorkingDir: here,
     entryPoints,
@@ -54,6 +55,7 @@ async function bundle(entryPoints, out, format) {
     bundle: true,
     minify: true,
     format,
+    splitting: format === "esm",
     target: "es2022",
     charset: "utf8",
     legalComments: "none",
@@ -63,9 +65,17 @@ async function bundle(entryPoints, out, format) {
   });
   const packages = packagesOf(Object.keys(result.metafile.inputs));
   writeFileSync(join(out, "licences.txt"), packages.map(licencesOf).join("\n"));
+  return result.metafile.outputs;
 }
 
-await bundle({ page: "src/main.tsx" }, outOfPage, "esm");
-copyFileSync(join(here, "src/index.html"), join(outOfPage, "index.html"));
+/** The page with a link to each file that its script imports at once, so that the browser asks for all together. */
+function htmlOf(outputs) {
+  const [, { imports }] = Object.entries(outputs).find(([name]) => basename(name) === "page.js");
+  const files = imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => basename(path)).sort();
+  const links = files.map((name) => `    <link rel="modulepreload" href="/${name}" />\n`).join("");
+  return readFileSync(join(here, "src/index.html"), "utf8").replace("  </head>", `${links}  </head>`);
+}
+
+writeFileSync(join(outOfPage, "index.html"), htmlOf(await bundle({ page: "src/main.tsx" }, outOfPage, "esm")));
 await bundle({ report: "src/report.tsx", boot: "src/boot.ts" }, outOfReport, "iife");
 writeFileSync(join(outOfPage, "sources.sha256"), digestOfSources() + "\n");

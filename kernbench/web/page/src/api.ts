@@ -50,6 +50,7 @@ export interface RunAbout {
   mode: string;
   parameters: Record<string, unknown>;
   overrides: Record<string, string>;
+  request?: { set?: string[] } | null; // the parameters that were not left at their defaults
   latency_ns: number;
   pe_exec_ns: number;
   makespan_ns: number;

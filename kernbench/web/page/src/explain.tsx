@@ -1,8 +1,7 @@
 // Why a run took as long as it did: what its latency was spent on, what bound it, and what would make it shorter.
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { runAbout } from "./api";
-import { usePalette } from "./chart";
-import "./explain.css";
+import { usePalette } from "./palette";
 import { Compare, CompareWith } from "./explain_compare";
 import { formatNs, tellRoofline, type ExplainableAbout, type Explained } from "./explain_data";
 import { Card } from "./explain_parts";

@@ -1,6 +1,6 @@
 // The critical path: how much of the latency each class of part took, where in time, and piece by piece.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Palette } from "./chart";
+import type { Palette } from "./palette";
 import { formatNs, formatShare, type Explained } from "./explain_data";
 import { Bar, Card, Figures } from "./explain_parts";
 import { Strip, type OnTime } from "./explain_strip";

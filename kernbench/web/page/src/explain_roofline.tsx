@@ -1,7 +1,8 @@
 // Roofline: what rate the work could have at its intensity, and what the run and its launches had.
 import type { EChartsOption } from "echarts";
 import { useMemo } from "preact/hooks";
-import { Chart, FONT, type Palette } from "./chart";
+import { Chart, FONT } from "./chart";
+import type { Palette } from "./palette";
 import { formatCount, formatShare, formatTenths, peaksOf, type Launch, type Roofline } from "./explain_data";
 import { Bar } from "./explain_parts";
 

@@ -1,6 +1,5 @@
 // A button that starts a job, its progress while it runs, and what became of it.
 import { useState } from "preact/hooks";
-import "./job.css";
 import type { JobHandle } from "./jobs";
 
 interface JobBoxProps {
@@ -12,11 +11,11 @@ interface JobBoxProps {
 }
 
 export function JobBox({ handle, label, note, command, refused }: JobBoxProps) {
-  const { job, problem, start, cancel } = handle;
-  const running = job?.state === "running";
+  const { job, starting, problem, start, cancel } = handle;
+  const running = job?.state === "running" ? job : null;
   return (
     <div class="job" aria-live="polite">
-      {!running && (
+      {!running && !starting && (
         <div class="row">
           <button type="button" class="go" disabled={Boolean(refused)} onClick={start}>
             {label}
@@ -24,16 +23,16 @@ export function JobBox({ handle, label, note, command, refused }: JobBoxProps) {
           {note && <span class="note">{note}</span>}
         </div>
       )}
-      {running && (
+      {(running || starting) && (
         <>
           <div class="row">
-            <span>{job.stage}</span>
-            <span class="note">{Math.round(job.seconds)} s</span>
-            <button type="button" onClick={cancel}>
+            <span>{running?.stage ?? "starting"}</span>
+            <span class="note">{Math.round(running?.seconds ?? 0)} s</span>
+            <button type="button" disabled={!running} onClick={cancel}>
               Cancel
             </button>
           </div>
-          <progress aria-label={label} {...(job.share === null ? {} : { value: job.share })} max={1} />
+          <progress aria-label={label} {...(running?.share == null ? {} : { value: running.share })} max={1} />
         </>
       )}
       {job?.state === "cancelled" && <p class="note">Cancelled; nothing was kept.</p>}

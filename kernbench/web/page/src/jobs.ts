@@ -59,6 +59,7 @@ interface Asked {
 
 export interface JobHandle {
   job: Job | null; // the latest of its kind for the source and the part
+  starting: boolean; // it has been asked for, and the server has not answered
   problem: string | null; // why it could not be started, or is not known
   start: () => void;
   cancel: () => void;
@@ -67,6 +68,7 @@ export interface JobHandle {
 /** One job of the page. It is found again after a reload; `onDone` is called when one that was seen running has ended well. */
 export function useJob({ kind, source, part }: Asked, onDone: (job: Job) => void): JobHandle {
   const [job, setJob] = useState<Job | null>(null);
+  const [starting, setStarting] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const told = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
   useEffect(() => {
@@ -101,12 +103,14 @@ export function useJob({ kind, source, part }: Asked, onDone: (job: Job) => void
   }, [job]);
   const start = useCallback(() => {
     setProblem(null);
+    setStarting(true);
     ask("/api/jobs/start", { kind, source, part })
       .then((found) => setJob(found as Job))
-      .catch(told);
+      .catch(told)
+      .finally(() => setStarting(false));
   }, [kind, source, part]);
   const cancel = useCallback(() => {
     if (job) ask("/api/jobs/cancel", { id: job.id }).then((found) => setJob(found as Job), told);
   }, [job]);
-  return { job, problem, start, cancel };
+  return { job, starting, problem, start, cancel };
 }

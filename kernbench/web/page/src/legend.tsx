@@ -1,6 +1,7 @@
 // What colours and marks mean, and the colour of each point by a column.
 import { placesOf, scaleOf } from "./axis";
-import { colourOf, type Palette } from "./chart";
+import { colourOf } from "./chart";
+import type { Palette } from "./palette";
 import { formatNumber, shortName, type Column, type Points } from "./points";
 
 const MOST_SWATCHES = 8;

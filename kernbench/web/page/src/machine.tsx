@@ -4,7 +4,7 @@ import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { machineAbout, machineArrow } from "./api";
-import { usePalette, type Palette } from "./chart";
+import { usePalette, type Palette } from "./palette";
 import { draw, FUNCTIONS, functionOf, linkAt, nodeAt, type Camera, type Overlay, type Tones } from "./machine_draw";
 import { Hover, LinkHover, Overview, Panel } from "./machine_panel";
 import { readMachine, search, type Area, type Machine as Data } from "./machine_data";
@@ -154,7 +154,8 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
     const [mx, my] = [box.clientWidth / 2, box.clientHeight / 2];
     move({ x: mx - (mx - camera.x) * factor, y: my - (my - camera.y) * factor, k: camera.k * factor });
   };
-  function onKeyDown(event: KeyboardEvent): void {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || takesKeys(event.target)) return;
     const pans: Record<string, [number, number]> = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     const pan = pans[event.key];
     if (pan) move({ ...camera, x: camera.x + pan[0] * PAN_PX, y: camera.y + pan[1] * PAN_PX });
@@ -164,7 +165,11 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
     else if (event.key === "Escape" && selected >= 0) choose(null);
     else return;
     event.preventDefault();
-  }
+  };
+  useEffect(() => {
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  });
   const levels = levelNames(data);
   return (
     <main class="machine">
@@ -200,7 +205,6 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
             tabIndex={0}
             role="img"
             aria-label={`Drawing of ${data.about.name}; arrow keys move it, plus and minus zoom, 1 and up show a level`}
-            onKeyDown={onKeyDown}
             onMouseMove={(event) => {
               const node = nodeAt(data, camera, event.offsetX, event.offsetY);
               setHovered(node);
@@ -235,6 +239,11 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
       </div>
     </main>
   );
+}
+
+/** Whether the keys of a drawing have another meaning where the focus is. */
+function takesKeys(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement || (target instanceof Element && target.closest("dialog") !== null);
 }
 
 /** The levels of a machine, by the names of the areas on them. */

@@ -48,6 +48,8 @@ export function functionOf(kind: string): string {
 }
 
 const LEAST_PX = 1.4; // of the side of a node that is drawn
+const SMALL_PX = 150; // of the height of a die whose name is in its middle
+const FLAT = 3; // times as wide as high is a die whose name is never there
 const LABEL_PX = 34; // of the side of a node that has a label
 const HEAT_PX = 2.6; // of the side of a node that has a value, at least
 const NUMBER_PX = 11; // of the side of a node whose number on the critical path is written
@@ -66,7 +68,8 @@ export function draw(
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.fillStyle = tones.ground;
   g.fillRect(0, 0, width, height);
-  drawAreas(g, machine, camera, tones, width, height);
+  const areas = seenAreas(machine, camera, width, height);
+  drawAreas(g, areas, tones);
   const heat = overlay?.heat ?? null;
   if (heat) drawHotLinks(g, machine, camera, heat);
   else drawLinks(g, machine, camera, tones);
@@ -75,32 +78,57 @@ export function draw(
   for (const node of marked) markLinks(g, machine, camera, node === selected ? tones.mark : tones.near, node);
   drawNodes(g, machine, camera, tones, heat, width, height);
   if (overlay?.path) drawPathNodes(g, machine, camera, tones, overlay.path, overlay.pathTone);
+  nameAreas(g, areas, tones);
   for (const node of marked) markNode(g, machine, camera, node === selected ? tones.mark : tones.near, node);
 }
 
-function drawAreas(g: CanvasRenderingContext2D, machine: Machine, { x, y, k }: Camera, tones: Tones, width: number, height: number): void {
-  g.font = "600 11px system-ui, sans-serif";
-  g.textAlign = "left";
-  g.textBaseline = "bottom";
-  g.lineWidth = 1;
+interface SeenArea {
+  level: number;
+  name: string;
+  left: number; // px
+  top: number;
+  wide: number;
+  high: number;
+}
+
+/** The areas that are seen, outer ones first. */
+function seenAreas(machine: Machine, { x, y, k }: Camera, width: number, height: number): SeenArea[] {
+  const found: SeenArea[] = [];
   for (const area of machine.areas) {
     const [left, top] = [area.left * k + x, area.top * k + y];
     const [wide, high] = [(area.right - area.left) * k, (area.bottom - area.top) * k];
     if (left > width || top > height || left + wide < 0 || top + high < 0 || wide < 4) continue;
-    g.fillStyle = tones.area;
-    g.strokeStyle = tones.line;
+    found.push({ level: area.level, name: area.path.slice(area.path.lastIndexOf(".") + 1), left, top, wide, high });
+  }
+  return found;
+}
+
+function drawAreas(g: CanvasRenderingContext2D, areas: readonly SeenArea[], tones: Tones): void {
+  g.lineWidth = 1;
+  g.fillStyle = tones.area;
+  g.strokeStyle = tones.line;
+  for (const { left, top, wide, high } of areas) {
     g.fillRect(left, top, wide, high);
     g.strokeRect(left, top, wide, high);
-    const label = area.path.slice(area.path.lastIndexOf(".") + 1);
-    if (wide > g.measureText(label).width + 4) {
-      g.fillStyle = tones.quiet;
-      const [at, under] = area.level === 2 ? [left + 4, top + 15] : [left + 1, top - 1];
-      g.strokeStyle = tones.ground;
-      g.lineWidth = 3;
-      g.strokeText(label, at, under);
-      g.lineWidth = 1;
-      g.fillText(label, at, under);
-    }
+  }
+}
+
+/** Names of areas, above what is in them: at the top of it where there is room, and in the middle of a small one. */
+function nameAreas(g: CanvasRenderingContext2D, areas: readonly SeenArea[], tones: Tones): void {
+  g.font = "600 11px system-ui, sans-serif";
+  g.lineJoin = "round";
+  g.lineWidth = 3;
+  g.strokeStyle = tones.ground;
+  g.fillStyle = tones.quiet;
+  for (const { level, name, left, top, wide, high } of areas) {
+    if (wide <= g.measureText(name).width + 4) continue;
+    const inside = level === 2;
+    const small = inside && high < SMALL_PX && wide < FLAT * high;
+    g.textAlign = small ? "center" : "left";
+    g.textBaseline = small ? "middle" : "bottom";
+    const at: [number, number] = small ? [left + wide / 2, top + high / 2] : inside ? [left + 4, top + 15] : [left + 1, top - 1];
+    g.strokeText(name, ...at);
+    g.fillText(name, ...at);
   }
 }
 

@@ -1,7 +1,7 @@
 // The machine of a run over time: coloured by how busy its parts were, played, with the critical path laid over.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BusyTime, MEASURES, rampOf, type Measure, type Scale, type Span } from "./busy";
-import { usePalette } from "./chart";
+import { usePalette } from "./palette";
 import { MachineViews } from "./machine";
 import type { Machine } from "./machine_data";
 import type { Heat, Overlay } from "./machine_draw";

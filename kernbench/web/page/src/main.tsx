@@ -2,13 +2,16 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { listSources, type SourceList, type SourceName } from "./api";
+import "./explain.css";
+import "./job.css";
 import { focusByKey } from "./keys";
+import { lazy } from "./lazy";
 import { Machine } from "./machine";
 import { readRoute, useRoute, writeRoute } from "./route";
 import { Run } from "./run";
 import "./style.css";
-import { Sweep } from "./sweep";
 
+const Sweep = lazy(async () => (await import("./sweep")).Sweep, "Reading the sweep …");
 const LOOK_MS = 3000;
 const KEYS: [string, string][] = [
   ["t", "to the table, or to the drawing"],

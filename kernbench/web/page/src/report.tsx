@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { SweepState } from "./api";
+import "./job.css";
 import { focusByKey } from "./keys";
 import { readPoints } from "./points";
 import { useRoute } from "./route";

@@ -1,6 +1,6 @@
 // A run: what it was, and the tabs of its views, which share the time that is looked at and the selected part.
 import { useEffect, useState } from "preact/hooks";
-import { Explain } from "./explain";
+import { lazy } from "./lazy";
 import { MachineTime } from "./machine_time";
 import { formatNumber } from "./points";
 import type { RunSettings, RunView } from "./route";
@@ -8,6 +8,7 @@ import { RUN_VIEWS } from "./route";
 import { loadRun, type Run as Data } from "./run_data";
 import { Timeline } from "./timeline";
 
+const Explain = lazy<RunViewProps>(async () => (await import("./explain")).Explain, "Reading the explanation …");
 const TITLES: Record<RunView, string> = { timeline: "Timeline", machine: "Machine", explain: "Explain" };
 const FS_IN_NS = 1e6;
 
@@ -83,7 +84,9 @@ export function Run({ name, settings, onSettings }: RunProps) {
 }
 
 function describe({ about }: Data): string {
-  const given = [...Object.entries(about.parameters), ...Object.entries(about.overrides)];
+  const set = about.request?.set; // an earlier version did not note it
+  const parameters = Object.entries(about.parameters).filter(([name]) => set?.includes(name) ?? true);
+  const given = [...parameters, ...Object.entries(about.overrides)];
   const makespan = `${formatNumber(about.span_fs[1] / FS_IN_NS)} ns in all`;
   return [about.topology, `${about.mode} mode`, makespan, ...given.map(([key, value]) => `${key}=${value}`)].join(" · ");
 }

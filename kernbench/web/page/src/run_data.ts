@@ -5,19 +5,22 @@ import { readMachine, type Machine } from "./machine_data";
 
 /** A column of few distinct texts. */
 export interface Texts {
-  codes: Int32Array;
+  codes: ArrayLike<number>;
   texts: string[];
 }
 
-/** The rows of the op log, by start. Times are in fs. */
+/** What is drawn of the rows of the op log, by start. Times are in fs. */
 export interface Slices {
-  count: number;
-  track: Int32Array;
+  track: ArrayLike<number>;
   start: Float64Array;
   end: Float64Array;
-  issue: Float64Array;
   name: Texts;
   kind: Texts;
+}
+
+/** What is told of the rows of the op log. */
+export interface Details {
+  issue: Float64Array; // in fs
   bytes: Float64Array;
 }
 
@@ -76,15 +79,13 @@ export interface Busy {
 
 const make = {
   slices: (table: Table): Slices => ({
-    count: table.numRows,
-    track: ints(table, "track"),
+    track: numbers(table, "track"),
     start: floats(table, "start_fs"),
     end: floats(table, "end_fs"),
-    issue: floats(table, "issue_fs"),
     name: texts(table, "name"),
     kind: texts(table, "kind"),
-    bytes: floats(table, "bytes"),
   }),
+  details: (table: Table): Details => ({ issue: floats(table, "issue_fs"), bytes: floats(table, "bytes") }),
   tracks: (table: Table): Tracks => ({ name: strings(table, "name"), process: strings(table, "process"), part: strings(table, "part") }),
   transfers: (table: Table): Transfers => ({
     count: table.numRows,
@@ -161,26 +162,31 @@ export async function loadRun(name: string, wanted: readonly (keyof Made)[]): Pr
   return run;
 }
 
+/** A column of numbers, as wide as they came. */
+function numbers(table: Table, name: string): ArrayLike<number> {
+  return (table.getChild(name)?.toArray() ?? []) as ArrayLike<number>;
+}
+
 function floats(table: Table, name: string): Float64Array {
-  const found = table.getChild(name)?.toArray() as ArrayLike<number> | undefined;
-  return found instanceof Float64Array ? found : Float64Array.from(found ?? []);
+  const found = numbers(table, name);
+  return found instanceof Float64Array ? found : Float64Array.from(found);
 }
 
 function singles(table: Table, name: string): Float32Array {
-  const found = table.getChild(name)?.toArray() as ArrayLike<number> | undefined;
-  return found instanceof Float32Array ? found : Float32Array.from(found ?? []);
+  const found = numbers(table, name);
+  return found instanceof Float32Array ? found : Float32Array.from(found);
 }
 
 function ints(table: Table, name: string): Int32Array {
-  const found = table.getChild(name)?.toArray() as ArrayLike<number> | undefined;
-  return found instanceof Int32Array ? found : Int32Array.from(found ?? []);
+  const found = numbers(table, name);
+  return found instanceof Int32Array ? found : Int32Array.from(found);
 }
 
 function texts(table: Table, name: string): Texts {
   const found = table.getChild(name);
   if (!found || !DataType.isDictionary(found.type) || !found.data[0]) return { codes: new Int32Array(), texts: [] };
   const [data] = found.data;
-  return { codes: Int32Array.from(data.values as ArrayLike<number>), texts: Array.from(data.dictionary ?? [], String) };
+  return { codes: data.values as ArrayLike<number>, texts: Array.from(data.dictionary ?? [], String) };
 }
 
 function strings(table: Table, name: string): string[] {

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { sweepState, sweepTable, Unreachable, type SweepState } from "./api";
 import { axisColumns } from "./axis";
-import { usePalette } from "./chart";
+import { usePalette } from "./palette";
 import { Detail } from "./detail";
 import type { Filters } from "./filters";
 import { HasServer } from "./jobs";

@@ -1,7 +1,7 @@
 // The timeline of a run, from its tables: what is done first, so that it is seen; then the critical path and transfers.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { RunViewProps } from "./run";
-import type { Run } from "./run_data";
+import type { Details, Run } from "./run_data";
 import { readPath, type CriticalPath } from "./timeline_path";
 import { readTransfers, type FarEnds } from "./timeline_links";
 import { TimelineView } from "./timeline_view";
@@ -13,7 +13,6 @@ import "./timeline.css";
 export interface TimelineData {
   run: Run;
   slices: Slices;
-  bytes: ArrayLike<number>; // by row
   tracks: readonly Track[];
   names: readonly string[]; // of the tracks
 }
@@ -22,19 +21,35 @@ export interface TimelineData {
 export interface TimelineMore {
   path: CriticalPath | null;
   far: FarEnds | null;
+  details: Details | null; // by row
 }
 
-async function loadData(run: Run): Promise<TimelineData> {
+/** Resolves when what is set now has been drawn. */
+function afterFrame(): Promise<void> {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
+const placed = new WeakMap<Run, Promise<TimelineData>>(); // so that a reader who comes back does not wait again
+
+function loadData(run: Run): Promise<TimelineData> {
+  const found = placed.get(run) ?? placeData(run);
+  placed.set(run, found);
+  found.catch(() => placed.delete(run));
+  return found;
+}
+
+async function placeData(run: Run): Promise<TimelineData> {
   const [table, tracks] = await Promise.all([run.load("slices"), run.load("tracks")]);
   const slices = placeSlices(table, tracks.name.length);
   const named = tracks.name.map((name, track) => ({ name, process: tracks.process[track]! }));
-  return { run, slices, bytes: table.bytes, tracks: named, names: tracks.name };
+  return { run, slices, tracks: named, names: tracks.name };
 }
 
 export function Timeline({ run, settings, onSettings }: RunViewProps) {
   const [data, setData] = useState<TimelineData | null>(null);
   const [path, setPath] = useState<CriticalPath | null>(null);
   const [far, setFar] = useState<FarEnds | null>(null);
+  const [details, setDetails] = useState<Details | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
     let gone = false;
@@ -43,7 +58,8 @@ export function Timeline({ run, settings, onSettings }: RunViewProps) {
       const found = await loadData(run);
       if (gone) return;
       setData(found);
-      const later: Promise<unknown>[] = [];
+      await afterFrame();
+      const later: Promise<unknown>[] = [run.load("details").then((table) => gone || setDetails(table))];
       if (!run.about.missing["path"]) later.push(run.load("path").then((table) => gone || setPath(readPath(table, found.slices))));
       if (!run.about.missing["transfers"]) later.push(run.load("transfers").then((table) => gone || setFar(readTransfers(table))));
       await Promise.all(later);
@@ -53,7 +69,7 @@ export function Timeline({ run, settings, onSettings }: RunViewProps) {
       gone = true;
     };
   }, [run]);
-  const more = useMemo<TimelineMore>(() => ({ path, far }), [path, far]);
+  const more = useMemo<TimelineMore>(() => ({ path, far, details }), [path, far, details]);
   if (problem && !data) return <p class="message error" role="alert">{problem}</p>;
   if (!data) return <p class="message loading">Reading the operations of {run.name} …</p>;
   return (

@@ -6,7 +6,7 @@ import { drawHead, drawTimes, paintHead } from "./timeline_head";
 import { lowerBound } from "./timeline_links";
 import type { Pixels } from "./timeline_pixels";
 import { GROUP_PX, type Row } from "./timeline_rows";
-import { drawWide, outline, xOf, type Scene, type Wide } from "./timeline_scene";
+import { drawWaits, drawWide, outline, xOf, type Scene, type Wide } from "./timeline_scene";
 import { laneOf } from "./timeline_slices";
 import { packed } from "./timeline_tones";
 
@@ -26,6 +26,7 @@ export function drawTimeline(g: CanvasRenderingContext2D, pixels: Pixels, line: 
   g.beginPath();
   g.rect(0, frame.head, frame.width, frame.height);
   g.clip();
+  drawWaits(g, scene, wide);
   drawWide(g, scene, wide);
   for (const [row, top] of seenRows(scene)) if (row.branch.track !== null) drawCritical(g, scene, row, top);
   for (const [box, tone] of scene.boxes) outline(g, box, tone, frame);

@@ -1,5 +1,6 @@
 // What stands beside the pointer on the timeline.
-import type { TimelineData } from "./timeline";
+import type { Details } from "./run_data";
+import type { TimelineData, TimelineMore } from "./timeline";
 import type { Density } from "./timeline_density";
 import type { CriticalPath } from "./timeline_path";
 import type { Row } from "./timeline_rows";
@@ -30,11 +31,11 @@ export function Hover({ x, y, box, title, lines }: HoverProps) {
 }
 
 /** The title and the lines for what is under the pointer. */
-export function sayHit({ slices, names: tracks, bytes }: TimelineData, path: CriticalPath | null, hit: Hit, rows: readonly Row[], stage: Stage): Pick<HoverProps, "title" | "lines"> | null {
-  if (hit.what === "slice") return { title: slices.names[slices.name[hit.place]!]!, lines: sayOperation(slices, tracks, bytes, hit.place) };
+export function sayHit({ slices, names: tracks }: TimelineData, { path, details }: TimelineMore, hit: Hit, rows: readonly Row[], stage: Stage): Pick<HoverProps, "title" | "lines"> | null {
+  if (hit.what === "slice") return { title: slices.names[slices.name[hit.place]!]!, lines: sayOperation(slices, tracks, details, hit.place) };
   if (hit.what === "arrow") {
     const place = slices.place[hit.row]!;
-    return { title: `to ${slices.names[slices.name[place]!]}`, lines: sayOperation(slices, tracks, bytes, place) };
+    return { title: `to ${slices.names[slices.name[place]!]}`, lines: sayOperation(slices, tracks, details, place) };
   }
   if (hit.what === "path") return path && { title: path.slices.names[path.slices.name[hit.place]!]!, lines: sayStep(path, hit.place) };
   const row = rows[hit.row];
@@ -50,13 +51,14 @@ function sayStep({ slices, steps }: CriticalPath, place: number): string[] {
 }
 
 /** The lines of a slice. */
-function sayOperation(slices: Slices, tracks: readonly string[], bytes: ArrayLike<number>, place: number): string[] {
-  const [start, end, issue, row] = [slices.start[place]!, slices.end[place]!, slices.issue[place]!, slices.row[place]!];
+function sayOperation(slices: Slices, tracks: readonly string[], details: Details | null, place: number): string[] {
+  const [start, end, row] = [slices.start[place]!, slices.end[place]!, slices.row[place]!];
+  const waited = details ? start - details.issue[row]! : 0;
   return [
     tracks[slices.track[place]!]!,
     `${formatTime(end - start, 6)} from ${formatExact(start)}`,
-    ...(issue < start ? [`waited ${formatTime(start - issue, 6)} before`] : []),
-    ...(bytes[row] ? [`${bytes[row].toLocaleString("en-US")} bytes`] : []),
+    ...(waited > 0 ? [`waited ${formatTime(waited, 6)} before`] : []),
+    ...(details?.bytes[row] ? [`${details.bytes[row].toLocaleString("en-US")} bytes`] : []),
   ];
 }
 

@@ -1,7 +1,8 @@
 // What the page tells of an operation, of a measured time, and of the run while nothing is selected.
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { RunRow } from "./api";
+import type { Details } from "./run_data";
 import { firstAfter, type Slices } from "./timeline_slices";
 import { formatExact, formatTime, type Window } from "./timeline_time";
 import { toneOfKind, type TimelineTones } from "./timeline_tones";
@@ -45,7 +46,7 @@ function Figures({ figures }: { figures: readonly (readonly [string, ComponentCh
 interface OperationProps {
   slices: Slices;
   tracks: readonly string[];
-  bytes: ArrayLike<number>; // by row
+  details: Details | null;
   place: number;
   critical: boolean;
   told: RunRow | null;
@@ -58,10 +59,10 @@ interface OperationProps {
   onClose: () => void;
 }
 
-export function Operation({ slices, tracks, bytes, place, critical, told, nodes, problem, tones, onRow, onPart, onFit, onClose }: OperationProps) {
+export function Operation({ slices, tracks, details, place, critical, told, nodes, problem, tones, onRow, onPart, onFit, onClose }: OperationProps) {
   const row = slices.row[place]!;
   const part = tracks[slices.track[place]!]!;
-  const [start, end, issue] = [slices.start[place]!, slices.end[place]!, slices.issue[place]!];
+  const [start, end] = [slices.start[place]!, slices.end[place]!];
   const listed = (rows: readonly number[]) => <Rows rows={rows} slices={slices} tracks={tracks} tones={tones} onRow={onRow} />;
   return (
     <Panel title={slices.names[slices.name[place]!]} label="An operation" onClose={onClose}>
@@ -76,8 +77,7 @@ export function Operation({ slices, tracks, bytes, place, critical, told, nodes,
           ["start", formatExact(start)],
           ["duration", <strong>{formatTime(end - start, 7)}</strong>],
           ["end", formatExact(end)],
-          ["waited before", issue < start ? `${formatTime(start - issue, 7)} since ${formatExact(issue)}` : "nothing"],
-          ...(bytes[row] ? [["bytes", `${bytes[row].toLocaleString("en-US")} (${rateOf(bytes[row], end - start)})`] as const] : []),
+          ...(details ? sayDetails(details, row, start, end) : []),
           ...(told ? [["thread", told.thread] as const, ...Object.entries(told.params).map(([name, value]) => [name, sayValue(value)] as const)] : []),
         ]}
       />
@@ -114,6 +114,12 @@ export function Operation({ slices, tracks, bytes, place, critical, told, nodes,
       )}
     </Panel>
   );
+}
+
+function sayDetails({ issue, bytes }: Details, row: number, start: number, end: number): (readonly [string, string])[] {
+  const [issued, moved] = [issue[row]!, bytes[row]!];
+  const waited = issued < start ? `${formatTime(start - issued, 7)} since ${formatExact(issued)}` : "nothing";
+  return [["waited before", waited], ...(moved ? [["bytes", `${moved.toLocaleString("en-US")} (${rateOf(moved, end - start)})`] as const] : [])];
 }
 
 function rateOf(bytes: number, fs: number): string {
@@ -162,7 +168,8 @@ interface SummaryProps {
 
 /** What happens in a window of time, by name. */
 export function Summary({ note, slices, window, tones, measured, onName, onClose }: SummaryProps) {
-  const sums = useMemo(() => sumUp(slices, window), [slices, window.from, window.to]);
+  const [sums, setSums] = useState<readonly Sum[] | null>(null);
+  useEffect(() => setSums(sumUp(slices, window)), [slices, window.from, window.to]); // after the frame: it reads all slices
   const table = (
     <table>
       <thead>
@@ -174,7 +181,7 @@ export function Summary({ note, slices, window, tones, measured, onName, onClose
         </tr>
       </thead>
       <tbody>
-        {sums.map(({ name, kind, count, busy }) => (
+        {sums?.map(({ name, kind, count, busy }) => (
           <tr key={`${name} ${kind}`}>
             <th>
               <button type="button" class="plain link" title={`Search ${slices.names[name]}`} onClick={() => onName(slices.names[name]!)}>
@@ -205,7 +212,7 @@ export function Summary({ note, slices, window, tones, measured, onName, onClose
       <p class="note">
         {formatExact(window.from)} to {formatExact(window.to)}
       </p>
-      {sums.length ? table : <p class="note">Nothing happens in this time.</p>}
+      {!sums || sums.length ? table : <p class="note">Nothing happens in this time.</p>}
     </Panel>
   );
 }

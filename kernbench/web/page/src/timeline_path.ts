@@ -37,7 +37,6 @@ export function readPath(table: Path, run: Slices): CriticalPath | null {
       track: new Uint8Array(firsts.length),
       start: Float64Array.from(firsts, (at) => table.start[at]!),
       end: Float64Array.from(firsts, (at) => table.end[at]!),
-      issue: Float64Array.from(firsts, (at) => table.start[at]!),
       name: { codes: firsts.map((at) => code.get(table.name[at]!)!), texts },
       kind: { codes: steps.map((step) => (known(step) ? run.kind[run.place[step.row]!]! : run.kinds.length)), texts: [...run.kinds, OTHER] },
     },

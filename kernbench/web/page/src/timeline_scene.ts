@@ -19,6 +19,7 @@ export interface Frame {
 
 export interface Scene {
   slices: Slices;
+  issue: Float64Array | null; // of each row of the op log; null until it is known
   path: Slices | null;
   critical: Uint32Array; // places on the critical path
   rows: readonly Row[];
@@ -55,17 +56,22 @@ export function xOf(time: number, { from, to }: Window, width: number): number {
   return ((time - from) / (to - from)) * width;
 }
 
-/** Names of slices that are wide enough, and how long each waited before it. */
-export function drawWide(g: CanvasRenderingContext2D, { labels, window, frame, tones }: Scene, wide: readonly Wide[]): void {
+/** How long each of some slices of the run waited, as a line before it. */
+export function drawWaits(g: CanvasRenderingContext2D, { slices, issue, window, frame, tones }: Scene, wide: readonly Wide[]): void {
+  if (!issue) return;
   g.fillStyle = tones.quiet;
   g.globalAlpha = 0.55;
-  for (const { place, left, top, height, slices } of wide) {
-    const issued = slices.issue[place]!;
+  for (const { place, left, top, height } of wide) {
+    const issued = issue[slices.row[place]!]!;
     if (issued >= slices.start[place]! || left < 0) continue;
     const from = Math.max(0, xOf(issued, window, frame.width));
     g.fillRect(from, top + height - 1.5, left - from, 2);
   }
   g.globalAlpha = 1;
+}
+
+/** Names of slices that are wide enough. */
+export function drawWide(g: CanvasRenderingContext2D, { labels, frame }: Scene, wide: readonly Wide[]): void {
   for (const { place, left, right, top, height, slices } of wide) {
     const from = Math.max(0, left);
     const room = Math.min(frame.width, right) - from;

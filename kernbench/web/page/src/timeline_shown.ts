@@ -85,6 +85,7 @@ export function useShown(data: TimelineData, more: TimelineMore, settings: Timel
     folds,
     rows,
     shades,
+    issue: more.details?.issue ?? null,
     path: more.path?.slices ?? null,
     pathShades,
     critical: more.path?.places ?? NONE,

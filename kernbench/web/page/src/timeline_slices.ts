@@ -16,7 +16,6 @@ export interface SliceTable {
   track: ArrayLike<number>;
   start: Float64Array;
   end: Float64Array;
-  issue: Float64Array;
   name: Coded;
   kind: Coded;
 }
@@ -28,7 +27,6 @@ export interface Slices {
   track: Uint32Array; // from here: of each place
   start: Float64Array;
   end: Float64Array;
-  issue: Float64Array;
   name: Uint32Array;
   kind: Uint8Array;
   busy: Float64Array; // fs that the slices before each place take, and all of them at its end
@@ -45,6 +43,9 @@ export interface Strips {
   instant: Uint8Array; // 1 if its slices have no length
   lanes: Uint16Array; // of each track
 }
+
+/** Of slices by track, then by start. */
+type Times = Pick<SliceTable, "start" | "end">;
 
 const MOST_LANES = 65535;
 const INSTANT = 0xffffffff;
@@ -80,25 +81,27 @@ class Lanes {
 export function placeSlices(table: SliceTable, tracks: number): Slices {
   const count = table.start.length;
   const [byTrack, firstOf] = groupBy(table.track, count, tracks);
+  const times: Times = { start: gatherTimes(table.start, byTrack), end: gatherTimes(table.end, byTrack) };
   const strip = new Uint32Array(count); // by position in `byTrack`
-  const strips = stack(table, byTrack, firstOf, strip);
+  const strips = stack(times, firstOf, strip);
   const [byStrip, first] = groupBy(strip, count, strips.lane.length);
   const row = gatherCodes(new Uint32Array(count), byTrack, byStrip);
   const place = new Uint32Array(count);
   for (let at = 0; at < count; at++) place[row[at]!] = at;
-  const start = gatherTimes(table.start, row);
-  const end = gatherTimes(table.end, row);
+  const start = gatherTimes(times.start, byStrip);
+  const end = gatherTimes(times.end, byStrip);
   const busy = new Float64Array(count + 1);
   for (let at = 0; at < count; at++) busy[at + 1] = busy[at]! + (end[at]! - start[at]!);
   const kind = gatherCodes(new Uint8Array(count), table.kind.codes, row);
+  const track = new Uint32Array(count);
+  for (let of = 0; of < tracks; of++) track.fill(of, firstOf[of]!, firstOf[of + 1]!);
   return {
     count,
     row,
     place,
-    track: gatherCodes(new Uint32Array(count), table.track, row),
+    track,
     start,
     end,
-    issue: gatherTimes(table.issue, row),
     name: gatherCodes(new Uint32Array(count), table.name.codes, row),
     kind,
     busy,
@@ -141,7 +144,7 @@ function findMixed(kind: Uint8Array, first: Uint32Array): Uint8Array {
 }
 
 /** Number the strips of all tracks, and say in `strip` to which each slice goes. */
-function stack(table: SliceTable, byTrack: Uint32Array, firstOf: Uint32Array, strip: Uint32Array): Omit<Strips, "first" | "mixed"> {
+function stack(times: Times, firstOf: Uint32Array, strip: Uint32Array): Omit<Strips, "first" | "mixed"> {
   const tracks = firstOf.length - 1;
   const of = new Uint32Array(tracks + 1);
   const lanes = new Uint16Array(tracks);
@@ -149,7 +152,7 @@ function stack(table: SliceTable, byTrack: Uint32Array, firstOf: Uint32Array, st
   const instant: number[] = [];
   for (let track = 0; track < tracks; track++) {
     of[track] = lane.length;
-    const [most, instants] = stackTrack(table, byTrack, firstOf[track]!, firstOf[track + 1]!, lane.length, strip);
+    const [most, instants] = stackTrack(times, firstOf[track]!, firstOf[track + 1]!, lane.length, strip);
     for (let one = 0; one < most; one++) lane.push(one), instant.push(0);
     if (instants) {
       for (let at = firstOf[track]!; at < firstOf[track + 1]!; at++) if (strip[at] === INSTANT) strip[at] = lane.length;
@@ -162,14 +165,14 @@ function stack(table: SliceTable, byTrack: Uint32Array, firstOf: Uint32Array, st
 }
 
 /** Say in `strip` where the slices [begin, stop) of a track go, INSTANT for those without length. Returns lanes and instants. */
-function stackTrack({ start, end }: SliceTable, byTrack: Uint32Array, begin: number, stop: number, base: number, strip: Uint32Array): [number, number] {
+function stackTrack({ start, end }: Times, begin: number, stop: number, base: number, strip: Uint32Array): [number, number] {
   let lanes: Lanes | null = null; // until two overlap, all are in the first
   let last = -Infinity;
   let most = 0;
   let instants = 0;
   for (let at = begin; at < stop; at++) {
-    const from = start[byTrack[at]!]!;
-    const to = end[byTrack[at]!]!;
+    const from = start[at]!;
+    const to = end[at]!;
     if (to <= from) {
       strip[at] = INSTANT;
       instants++;

@@ -30,6 +30,7 @@ export interface Link {
 
 export interface Shown {
   rows: readonly Row[];
+  issue: Float64Array | null; // of each row of the op log; null until it is known
   shades: Shades;
   path: Slices | null;
   pathShades: Shades | null;

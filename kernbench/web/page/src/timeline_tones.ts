@@ -1,5 +1,5 @@
 // The colours of the timeline, light and dark: those of kinds are those of the functions of parts in a machine.
-import type { Palette } from "./chart";
+import type { Palette } from "./palette";
 
 export interface TimelineTones {
   ground: string;

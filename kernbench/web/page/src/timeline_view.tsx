@@ -1,6 +1,6 @@
 // The timeline on the page: tools, names and tracks, the machine beside them, and a panel for what is selected.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { usePalette } from "./chart";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { usePalette } from "./palette";
 import type { RunSettings } from "./route";
 import type { TimelineData, TimelineMore } from "./timeline";
 import { makeActs, type Acts } from "./timeline_acts";
@@ -56,7 +56,8 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
   const acts = useRef<Acts | null>(null);
   const written = useRef<Window | null>(null); // the window that the address has from here; by now another may be seen
 
-  useEffect(() => {
+  // before the page is painted, so that rows and slices are seen at once
+  useLayoutEffect(() => {
     const made = new Stage(canvas.current!, scroller.current!, slices, head, shown.whole, {
       onHover: (hit, time) => setHover({ hit, time }),
       onClick: (hit, under) => acts.current!.click(hit, under),
@@ -72,13 +73,13 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
     scroller.current!.focus({ preventScroll: true });
     return () => made.close();
   }, [data]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     acts.current = makeActs({ data, path: more.path, shown, settings, stage: stage.current!, cursor, setCursor, change });
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     stage.current!.show(shown);
   }, Object.values(shown));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (settings.time && !isSameWindow(settings.time, written.current)) stage.current!.look(settings.time);
   }, [settings.time?.from, settings.time?.to]);
   useReveal(data, shown, settings, stage, acts);
@@ -108,7 +109,7 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
     ),
     [shown.rows, head, shown.selectedTrack, cursor],
   );
-  const tip = hover.hit && stage.current && sayHit(data, more.path, hover.hit, shown.rows, stage.current);
+  const tip = hover.hit && stage.current && sayHit(data, more, hover.hit, shown.rows, stage.current);
   return (
     <div class="timeline">
       <Tools
@@ -144,7 +145,7 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
           {tip && canvas.current && <Hover {...tip} x={hover.hit!.x} y={hover.hit!.y} box={canvas.current} />}
           {!slices.count && <p class="message no-operations">Nothing happened in this run: its op log has no operation.</p>}
         </section>
-        <Side data={data} shown={shown} lit={lit} change={change} acts={acts} />
+        <Side data={data} more={more} shown={shown} lit={lit} change={change} acts={acts} />
       </div>
     </div>
   );
@@ -174,6 +175,7 @@ function useReveal(
 
 interface SideProps {
   data: TimelineData;
+  more: TimelineMore;
   shown: Everything;
   lit: Lit;
   change: (some: Partial<TimelineSettings>) => void;
@@ -181,8 +183,8 @@ interface SideProps {
 }
 
 /** The machine, and under it what is selected. */
-function Side({ data, shown, lit, change, acts }: SideProps) {
-  const { run, slices, names, bytes } = data;
+function Side({ data, more, shown, lit, change, acts }: SideProps) {
+  const { run, slices, names } = data;
   const { selected, measure, tones, whole, critical } = shown;
   const { machine } = run;
   return (
@@ -204,7 +206,7 @@ function Side({ data, shown, lit, change, acts }: SideProps) {
         <Operation
           slices={slices}
           tracks={names}
-          bytes={bytes}
+          details={more.details}
           place={selected}
           critical={indexIn(critical, selected) >= 0}
           told={shown.told}
