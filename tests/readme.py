@@ -3,18 +3,27 @@
 A fenced block is one of three things. In a `console` block, lines that begin with "$ " are commands, and what follows a
 command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`) is that
 file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by what is printed.
+
+A shell runs what needs one: pipes, redirections, other programs. Commands that are only `kernbench` with its arguments,
+and Python, run in this process, which has loaded the compiled loops once.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+
+from kernbench.cli.main import main as run_kernbench
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -31,6 +40,7 @@ STUBS = {
 }
 DROPPED = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FORCE_COLOR"}  # a reader's shell has none of them; `make test` has some
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FOR_THE_SHELL = re.compile(r"[|&;<>$`*?!~(){}\\\n]")
 _PATH = re.compile(r"# ([\w./-]+\.(?:py|yaml))\n")
 
 
@@ -95,23 +105,39 @@ def make_checkout(target: Path) -> None:
 def run_step(step: Step, checkout: Path) -> str:
     """Do what a step says; returns what it prints on stdout. `make test` is only looked at: it is what runs this.
 
-    Errors: AssertionError for a command that fails.
+    Errors: AssertionError for a command that fails; whatever Python raises.
     """
     if step.kind == "file":
         (checkout / step.path).parent.mkdir(parents=True, exist_ok=True)
         (checkout / step.path).write_text(step.text, encoding="utf-8")
         return ""
-    arguments = [sys.executable, "-c", step.text]
-    if step.kind == "command":
-        arguments = ["bash", "-c", step.text.replace("make test", "make --dry-run test")]
+    if step.kind == "python":
+        return _run_here(lambda: exec(compile(step.text, "<page>", "exec"), {"__name__": "__main__"}), checkout)
+    if step.text.startswith("kernbench ") and not _FOR_THE_SHELL.search(step.text):
+        return _run_here(lambda: run_kernbench(shlex.split(step.text)[1:]), checkout)
+    return _run_in_shell(step.text.replace("make test", "make --dry-run test"), checkout)
+
+
+def _run_here(call: Callable[[], int | None], checkout: Path) -> str:
+    """What a call prints on stdout in a directory. Errors: AssertionError for an exit code."""
+    out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with chdir(checkout), redirect_stdout(out), redirect_stderr(err):
+        code = call()
+    printed, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
+    assert not code, f"{printed}{complained}"
+    return printed
+
+
+def _run_in_shell(command: str, checkout: Path) -> str:
     environment = {
         **{name: value for name, value in os.environ.items() if name not in DROPPED},
         "PATH": f"{checkout / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "PYTHONSAFEPATH": "1",  # the working directory holds no sources
     }
+    arguments = ["bash", "-c", command]
     done = subprocess.run(arguments, cwd=checkout, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{step.text}\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ from kernbench.cli.main import COMPLETION, kernbench
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path))
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An empty cache for all tests here: what one machine may be set is found out once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERNBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 def complete(*words: str) -> list[str]:

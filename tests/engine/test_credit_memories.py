@@ -8,6 +8,7 @@ import kernbench
 from kernbench.machine import load_machine
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_flows
+from tests.golden import SIZES
 
 NAME = "sip_2x4x4_credit"
 ONE_CUBE = {"sips.count": 1, "sip.cubes.w": 1, "sip.cubes.h": 1}
@@ -65,10 +66,11 @@ def test_few_replies_slow_reads_alone():
 
 @pytest.mark.parametrize("bench", ["matmul-composite", "ccl-allreduce", "transformer-block"])
 def test_benches_give_their_numbers_and_both_modes_the_same_times(bench):
-    runs = [kernbench.run(bench, topology=NAME, mode=mode, verify=True) for mode in ("flit", "hybrid")]
+    sizes = SIZES[bench]
+    runs = [kernbench.run(bench, NAME, parameters=sizes, mode=mode, verify=True) for mode in ("flit", "hybrid")]
     assert all(run.verified for run in runs)
     assert runs[0].latency_ns == runs[1].latency_ns
-    assert runs[0].latency_ns > kernbench.run(bench, topology="sip_2x4x4").latency_ns
+    assert runs[0].latency_ns > kernbench.run(bench, "sip_2x4x4", parameters=sizes).latency_ns
 
 
 def test_bounds_stay_bounds():

@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from tests.engine.fresh import run_seed
+from tests.engine.fresh import run_seed, seconds_of
 from tests.fuzz import __main__ as fuzz
 from tests.fuzz import originals
 from tests.fuzz.case import Case
@@ -21,7 +21,7 @@ from tests.fuzz.shrink import shrink
 from tests.fuzz.verdict import Finding, place_of
 from tests.fuzz.worker import Worker
 
-SECONDS = 25  # of fresh inputs in each run of the tests
+SHARE = 1 / 3  # of fresh inputs, beside the time that fresh programs are given
 HANGS_S = 90.0  # three times as long as on a quiet machine: other tests run beside this one
 KEPT = sorted((Path(__file__).parent / "cases").glob("*.json"))
 PLANTED = "tests.fuzz.planted:main"
@@ -37,7 +37,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_fresh_inputs_have_no_finding(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hunt = fuzz.Hunt(results, tmp_path, shrink_s=5, hangs_s=HANGS_S)
-    hunt.run(fuzz.list_works(list(KINDS), run_seed(), None, monotonic() + SECONDS), 2)
+    hunt.run(fuzz.list_works(list(KINDS), run_seed(), None, monotonic() + seconds_of(SHARE)), 2)
     said = capsys.readouterr().out
     kept = "\n".join(path.read_text() for path in tmp_path.glob("*.json"))
     assert not hunt.found, f"of a run with --seed {run_seed()}:\n{said}\n{kept}"

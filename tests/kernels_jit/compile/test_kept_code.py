@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -34,18 +35,38 @@ print(sum(sum(function.stats.cache_hits.values()) for function in (seven, triple
 """
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the program is."""
+    made = tmp_path_factory.mktemp("program")
+    (made / "program.py").write_text(PROGRAM)
+    return made
+
+
+def start_with(cache: Path, folder: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERNBENCH_CACHE": str(cache), "PYTHONWARNINGS": "error"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "program.py"], cwd=folder, env=environment, **pipes)
+
+
 @pytest.fixture
-def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+def start(tmp_path: Path, folder: Path) -> Callable[[], subprocess.Popen[str]]:
     """Starts the program, whose cache is in `tmp_path`."""
-    (tmp_path / "program.py").write_text(PROGRAM)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERNBENCH_CACHE": str(tmp_path), "PYTHONWARNINGS": "error"}
+    return lambda: start_with(tmp_path, folder)
 
-    def start(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "program.py", *arguments]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes)
 
-    return start
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Path:
+    """A cache with all functions of the program."""
+    cache = tmp_path_factory.mktemp("compiled")
+    assert hits(start_with(cache, folder)) == 0
+    return cache
+
+
+@pytest.fixture
+def kept(compiled: Path, tmp_path: Path) -> None:
+    """Puts the compiled functions into `tmp_path`."""
+    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
 
 
 def hits(process: subprocess.Popen[str]) -> int:
@@ -60,12 +81,11 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in (folder / "jit").rglob("*") if path.is_file())
 
 
-def test_what_was_compiled_is_found(start, tmp_path: Path):
-    assert hits(start()) == 0
-    kept = {path: path.read_bytes() for path in files(tmp_path)}
-    assert {path.name.partition("-")[0] for path in kept} == {"program.seven", "program.triple"}
+def test_what_was_compiled_is_found(start, kept, tmp_path: Path):
+    before = {path: path.read_bytes() for path in files(tmp_path)}
+    assert {path.name.partition("-")[0] for path in before} == {"program.seven", "program.triple"}
     assert hits(start()) == 2
-    assert {path: path.read_bytes() for path in files(tmp_path)} == kept
+    assert {path: path.read_bytes() for path in files(tmp_path)} == before
 
 
 def truncated(content: bytes) -> bytes:
@@ -77,16 +97,14 @@ def garbled(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [truncated, garbled, lambda _: b"", lambda _: b"\x80\x04N."])
-def test_damaged_files_are_compiled_anew(start, tmp_path: Path, damage: Callable[[bytes], bytes]):
-    hits(start())
+def test_damaged_files_are_compiled_anew(start, kept, tmp_path: Path, damage: Callable[[bytes], bytes]):
     for path in files(tmp_path):
         path.write_bytes(damage(path.read_bytes()))
     assert hits(start()) == 0
     assert hits(start()) == 2
 
 
-def test_a_file_in_the_place_of_another_is_compiled_anew(start, tmp_path: Path):
-    hits(start())
+def test_a_file_in_the_place_of_another_is_compiled_anew(start, kept, tmp_path: Path):
     first, second = [path for path in files(tmp_path) if path.suffix == ".nbc"][:2]
     first.write_bytes(second.read_bytes())
     assert hits(start()) == 1
