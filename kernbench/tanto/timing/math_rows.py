@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.program.ops import Op
 from kernbench.program.rows import pack_row
 from kernbench.tanto.tiles import TILE
 from kernbench.tanto.vector_functions import function_class
-from kernels_jit.layout import codes
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.kernel import Kernel
@@ -95,7 +95,7 @@ class MathRows:
             counter = {"unpack": self.unpacked, "matrix": self.multiplied, "vector": self.mapped, "pack": self.packed}
             tag = self.lowering.program.tag(name, {"matrix": "gemm", "vector": "math"}.get(server, "memory"))
             duration = self.lowering.costs.cycles(self._cycles(server, name, size))
-            row = pack_row(tag, codes.EXEC, self.servers[server], duration, counter[server], 0, 0, 0, 0)
+            row = pack_row(tag, Op.EXEC, self.servers[server], duration, counter[server], 0, 0, 0, 0)
             self.jobs.append(row)
         return found
 
