@@ -137,6 +137,7 @@ SEEDS = {
     "credit counted": "1 3 9 16 27 44",
     "credit_multicasts counted": "5 9 30 49",
     "credit_copies counted": "0 1 2 3 4 5",
+    "credit_crowded counted": "0 1 2 3 4 5",
     "credit_lone counted": "12 17 21 25 44 99 105 143 174 185 187 192 205 222 251 258 265 277 280 317 419 438 476 557 611",
     "credit_limited counted": "8 9 13 15 17 18 27 32",
     "credit_wide_lone counted": "24 32 46",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from functools import cache
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -271,10 +272,40 @@ def credit_limited(random: Random) -> Program:
     return _draw_credit(random, are_long=random.random() < 0.5, **way, **limits, **buffers)
 
 
+def credit_crowded(random: Random) -> Program:
+    """Messages of short packets that all endpoints of a few routers send at once: inputs have flits for several outputs."""
+    some, size = random.choice, random.randint(2, 3)
+    shape = {"w": size, "h": random.randint(2, size), "torus": random.random() < 0.3, "one_way": False}
+    even = {"link_gbs": 256, "endpoint_gbs": 256, "hop_ns": some((0, 1)), "networks": 1, "outstanding_packets": None}
+    lanes = {"virtual_channels": some((3, 4, 8)), "buffer_flits": some((4, 8)), "packet_flits": some((1, 1, 2))}
+    switch = {"credit_ns": some((0, 1)), "allocator": some(("islip", "round_robin", "islip", "age"))}
+    machine = compile_machine(find("topology", "mesh_8x8"), draw_credit_fields(random) | shape | even | lanes | switch)
+    program, (w, h) = Program(machine), (shape["w"], shape["h"])
+    endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
+    for source in endpoints:
+        thread, done = program.thread(f"{source}"), program.counter(f"done of {source}")
+        for _ in range(random.randint(8, 16)):
+            route = machine.routing.route(source, some(endpoints), Intent.ALL, RouteKind.MESSAGE)
+            thread.move(route, some(WHOLE_SIZES), done=done)
+    return program
+
+
 def _draw_credit(random: Random, many: float = 0, *, are_long: bool = False, **given: object) -> Program:
+    fields = draw_credit_fields(random)
+    if many:
+        fields["outstanding_packets"] = None
+    fields |= given
+    machine = compile_machine(find("topology", "mesh_8x8"), fields)
+    if are_long:
+        return add_long_messages(random, machine, fields["w"], fields["h"])
+    return add_messages(random, machine, fields["w"], fields["h"], many)
+
+
+def draw_credit_fields(random: Random) -> dict[str, Any]:
+    """Fields of a small mesh or torus of routers with finite buffers."""
     torus, some = random.random() < 0.4, random.choice
     even = random.random() < 0.5  # all times are whole cycles
-    fields = {
+    return {
         "w": random.randint(2, 5),
         "h": random.randint(1, 4),
         "torus": torus,
@@ -302,13 +333,6 @@ def _draw_credit(random: Random, many: float = 0, *, are_long: bool = False, **g
         "reuse": some(("tail_sent", "tail_credit")),
         "outstanding_packets": some((None, None, 1, 3)),
     }
-    if many:
-        fields["outstanding_packets"] = None
-    fields |= given
-    machine = compile_machine(find("topology", "mesh_8x8"), fields)
-    if are_long:
-        return add_long_messages(random, machine, fields["w"], fields["h"])
-    return add_messages(random, machine, fields["w"], fields["h"], many)
 
 
 def add_long_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
@@ -443,6 +467,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_sip": credit_sip,
     "credit_sip_multicasts": credit_sip_multicasts,
     "credit_copies": credit_copies,
+    "credit_crowded": credit_crowded,
     "credit_limited": credit_limited,
     "credit_lone": credit_lone,
     "credit_wide_lone": credit_wide_lone,
