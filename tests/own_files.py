@@ -6,11 +6,14 @@ the tests run in a copy of the checkout without them.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,8 +32,8 @@ def run_without(own: list[str], arguments: tuple[str, ...], here: Path) -> int:
         file=sys.stderr,
         flush=True,
     )
-    with tempfile.TemporaryDirectory(prefix="kernbench-tests-") as folder:
-        copy = Path(folder).resolve() / ROOT.name
+    with _open_folder() as folder:
+        copy = folder / ROOT.name
         for name in set(_list_files(ROOT, "--cached", "--others")) - set(own):
             if (ROOT / name).is_file():
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -39,6 +42,24 @@ def run_without(own: list[str], arguments: tuple[str, ...], here: Path) -> int:
         environment = {**compiled, **os.environ, "PYTHONPATH": str(copy)}
         command = [sys.executable, "-m", "pytest", *arguments]
         return subprocess.run(command, cwd=copy / here.relative_to(ROOT), env=environment, check=False).returncode
+
+
+@contextmanager
+def _open_folder() -> Iterator[Path]:
+    """A folder for as long as the tests run: the same for each run of a checkout, since loops are compiled for a path.
+
+    If it is there, another run has it or was killed; then the folder is a new one, and the loops are compiled again.
+    """
+    place = hashlib.sha256(os.fsencode(ROOT)).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir()).resolve() / f"kernbench-tests-{place}"
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        folder = Path(tempfile.mkdtemp(prefix="kernbench-tests-")).resolve()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _list_files(root: Path, *arguments: str) -> list[str]:
