@@ -36,6 +36,12 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     return run_without(own, tuple(map(str, config.invocation_params.args)), here)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many tests wait for processes that they have started."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     asked = config.getoption("--seed")
     if asked is not None or SEED not in os.environ:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,8 @@ def run(
 ) -> None:
     """Run PROGRAMS, JSON files, in turn on one chip, which keeps its buffers.
 
-    With several programs the buffers after each, and its run, are in a folder of its name, and the last buffers beside these.
+    With several programs the buffers after each, and its run, are in a folder of its name, and the last buffers beside these;
+    the second of one name has NAME-2.
     """
     from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.traces import check_parts, check_trace
@@ -137,9 +139,19 @@ def run(
     )
     asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
     runs = _Runs(device, files, mode, limits.time_s, overrides, request, asked)
-    worst = runs.run(first, only, None) if only else max([runs.try_run(path) for path in programs])
+    folders = zip(programs, _name_folders(programs), strict=True)
+    worst = runs.run(first, only, None) if only else max([runs.try_run(path, folder) for path, folder in folders])
     if worst:
         raise click.exceptions.Exit(worst)
+
+
+def _name_folders(programs: Sequence[Path]) -> list[str]:
+    """A folder for each program: its name, which a number follows if an earlier one has it."""
+    folders = list[str]()
+    for program in programs:
+        names = (program.stem if number == 1 else f"{program.stem}-{number}" for number in count(1))
+        folders.append(next(name for name in names if name not in folders))
+    return folders
 
 
 def _read_fields(assignments: tuple[str, ...]) -> dict[str, str]:
@@ -184,12 +196,12 @@ class _Runs:
     request: Mapping[str, Any]
     asked: _Asked
 
-    def try_run(self, path: Path) -> int:
+    def try_run(self, path: Path, folder: str) -> int:
         """The exit code of one program among several; a failure is said, and the next one runs."""
         from kernbench.tanto.program_file import load_program
 
         try:
-            return self.run(path, load_program(path), path.stem)
+            return self.run(path, load_program(path), folder)
         except KernBenchError as error:
             if self.asked.as_json:
                 click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))

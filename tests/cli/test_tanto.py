@@ -117,6 +117,16 @@ def test_each_of_several_programs_leaves_a_run(capsys: pytest.CaptureFixture[str
             plan_repetition(about)
 
 
+def test_programs_of_one_name_leave_their_own_runs(tmp_path: Path) -> None:
+    Path("deeper").mkdir()
+    for folder, name in ((".", "p-2"), ("deeper", "p")):
+        Path(folder, f"{name}.json").write_text(json.dumps(copy_program(0, 5)))
+    given = ("p.json", "p-2.json", "deeper/p.json", "p.json")
+    assert tanto(*given, "--in", "0=x.npy", "--out", "o") == 0
+    programs = [RunView(RunSource(name, tmp_path / "o" / name)).about()["bench"] for name in ("p", "p-2", "p-3", "p-4")]
+    assert programs == ["p.json", "p-2.json", "deeper/p.json", "p.json"]
+
+
 def test_explain_and_the_op_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert tanto("p.json", "--explain", "--out", "o") == 0
     assert "critical path" in capsys.readouterr().out
