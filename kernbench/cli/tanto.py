@@ -101,32 +101,25 @@ def run(
     With several programs the buffers after each, and its run, are in a folder of its name, and the last buffers beside these;
     the second of one name has NAME-2.
     """
-    from kernbench.cli.outputs import check_directory, check_forms
-    from kernbench.cli.traces import check_parts, check_trace
+    from kernbench.cli.traces import check_parts
     from kernbench.limits.run_limits import read_limits
     from kernbench.machine import load_machine
     from kernbench.modes import check_mode
     from kernbench.runs.request import note_programs
     from kernbench.tanto.device import Device
-    from kernbench.tanto.program_file import load_program
     from kernbench.tanto.program_settings import read_defines, read_inputs
 
     check_mode(mode)
-    check_forms(forms, out)
-    if out is not None:
-        check_directory(out)
-    check_trace(trace, trace_filters)
-    if trace is not None and programs[1:]:
-        raise InputError(f"--trace takes one program, and {len(programs)} were given; run them one by one")
+    _check_outputs(programs, out, forms, trace, trace_filters)
     files = _kernel_files(kernels, kernel_map)
     overrides = _read_fields(assignments)
     macros = read_defines(defines)
     device = Device(load_machine(topology, overrides), nearest=rounding == "nearest", defines=macros)
     check_parts(device.machine, trace_filters)
     limits = read_limits(time_limit, None)
-    first, *others = programs
-    only = None if others else load_program(first)
-    device.initial = read_inputs(inputs, only)
+    specs = [_try_load(path) for path in programs]
+    known = [spec for spec in specs if not isinstance(spec, KernBenchError)]
+    device.initial = read_inputs(inputs, known if len(known) == len(specs) else None)
     request = note_programs(
         programs,
         kernels,
@@ -139,10 +132,39 @@ def run(
     )
     asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
     runs = _Runs(device, files, mode, limits.time_s, overrides, request, asked)
-    folders = zip(programs, _name_folders(programs), strict=True)
-    worst = runs.run(first, only, None) if only else max([runs.try_run(path, folder) for path, folder in folders])
-    if worst:
+    if worst := runs.run_all(programs, specs):
         raise click.exceptions.Exit(worst)
+
+
+def _check_outputs(
+    programs: Sequence[Path], out: Path | None, forms: tuple[str, ...], trace: Path | None, filters: tuple[str, ...]
+) -> None:
+    """Errors: InputError for what could not be written after the programs."""
+    from kernbench.cli.outputs import check_directory, check_forms
+    from kernbench.cli.traces import check_trace
+
+    check_forms(forms, out)
+    if out is not None:
+        check_directory(out)
+    check_trace(trace, filters)
+    if trace is not None and programs[1:]:
+        raise InputError(f"--trace takes one program, and {len(programs)} were given; run them one by one")
+
+
+def _try_load(path: Path) -> ProgramSpec | KernBenchError:
+    """A program, or why it cannot be read."""
+    from kernbench.tanto.program_file import load_program
+
+    try:
+        return load_program(path)
+    except KernBenchError as error:
+        return error
+
+
+def _get(spec: ProgramSpec | KernBenchError) -> ProgramSpec:
+    if isinstance(spec, KernBenchError):
+        raise spec
+    return spec
 
 
 def _name_folders(programs: Sequence[Path]) -> list[str]:
@@ -196,12 +218,16 @@ class _Runs:
     request: Mapping[str, Any]
     asked: _Asked
 
-    def try_run(self, path: Path, folder: str) -> int:
-        """The exit code of one program among several; a failure is said, and the next one runs."""
-        from kernbench.tanto.program_file import load_program
+    def run_all(self, programs: Sequence[Path], specs: Sequence[ProgramSpec | KernBenchError]) -> int:
+        """The worst exit code of the programs. Errors: those of `run` if there is one; of several each is said."""
+        if not programs[1:]:
+            return self.run(programs[0], _get(specs[0]), None)
+        return max(map(self.try_run, programs, specs, _name_folders(programs)))
 
+    def try_run(self, path: Path, spec: ProgramSpec | KernBenchError, folder: str) -> int:
+        """The exit code of one program among several; a failure is said, and the next one runs."""
         try:
-            return self.run(path, load_program(path), folder)
+            return self.run(path, _get(spec), folder)
         except KernBenchError as error:
             if self.asked.as_json:
                 click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))

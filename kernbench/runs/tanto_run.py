@@ -115,7 +115,7 @@ def run_program_file(
         stage("compiling the machine")
         machine = load_machine(topology, dict(overrides))
         device, program = Device(machine, defines=defines), load_program(path)
-        device.initial = read_inputs(inputs, program, "inputs")
+        device.initial = read_inputs(inputs, [program], "inputs")
         stage("running the kernels")
         result = run_program(device, program, files, name=str(path), numbers=False, mode=mode, on_progress=on_progress)
         if result.error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,12 +27,13 @@ def read_defines(texts: Iterable[str], given: str = "-D") -> dict[str, str]:
 
 
 def read_inputs(
-    texts: Iterable[str], program: ProgramSpec | None, given: str = "--in"
+    texts: Iterable[str], programs: Sequence[ProgramSpec] | None, given: str = "--in"
 ) -> dict[int, np.ndarray | bytes]:
     """The contents of buffers by id from texts ID=FILE.
 
-    Errors: InputError for a bad id or file, a buffer that is given twice, or one that the program lacks if it is given.
+    Errors: InputError for a bad id or file, a buffer that is given twice, or one that no program has; None: they are not known.
     """
+    known = {one.id for program in programs or () for one in program.globals}
     found = dict[int, "np.ndarray | bytes"]()
     for text in texts:
         name, _, file = text.partition("=")
@@ -40,10 +41,9 @@ def read_inputs(
             number = int(name)
         except ValueError:
             raise InputError(f"{given} {shorten(text)}: expected ID=FILE with the number of a global buffer") from None
-        if program is not None and number not in (known := {one.id for one in program.globals}):
-            raise InputError(
-                f"{given} {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}"
-            )
+        if programs is not None and number not in known:
+            none, have = ("no program has", "they have") if programs[1:] else ("the program has no", "it has")
+            raise InputError(f"{given} {shorten(text)}: {none} global {number}; {have} {sorted(known) or 'none'}")
         if number in found:
             raise InputError(f"{given} {shorten(text)}: global {number} is given twice")
         found[number] = read_buffer_file(Path(file))

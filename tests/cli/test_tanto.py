@@ -127,6 +127,15 @@ def test_programs_of_one_name_leave_their_own_runs(tmp_path: Path) -> None:
     assert programs == ["p.json", "p-2.json", "deeper/p.json", "p.json"]
 
 
+def test_a_buffer_that_no_program_has_is_refused_before_any_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tanto("p.json", "q.json", "--in", "7=x.npy", "--out", "o") == 2
+    assert capsys.readouterr().err == "error: --in 7=x.npy: no program has global 7; they have [0, 1, 5]\n"
+    assert not Path("o").exists()
+    assert tanto("p.json", "gone.json", "--in", "0=x.npy", "--out", "o") == 2
+    assert "gone.json" in capsys.readouterr().err
+    assert Path("o/p/g1.npy").is_file()
+
+
 def test_explain_and_the_op_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert tanto("p.json", "--explain", "--out", "o") == 0
     assert "critical path" in capsys.readouterr().out

@@ -128,7 +128,7 @@ def _list_files(parameters: Mapping[str, str]) -> list[Path]:
 
     path, files = Path(parameters["program"]), _kernel_files(parameters)
     program = load_program(path)
-    read_inputs(split_texts(parameters["inputs"]), program, "inputs")
+    read_inputs(split_texts(parameters["inputs"]), [program], "inputs")
     found = [files.find(kernel)[0] for kernel in program.kernels]
     kernels = [kernel for kernel in found if isinstance(kernel, Path)]
     inputs = [Path(text.partition("=")[2]) for text in split_texts(parameters["inputs"])]

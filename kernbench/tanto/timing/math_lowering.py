@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.program.ops import ROW_WIDTH
-from kernbench.tanto.timing.math_rows import MathRows, Step
+from kernbench.tanto.timing.math_step import Step
 from kernbench.tanto.timing.row_arrays import Slot, add_rows, delay_rows, find_lines, place_rows, wait_rows
 
 if TYPE_CHECKING:
     from kernbench.program.thread import Thread
+    from kernbench.tanto.timing.math_rows import MathRows
 
 HALVES = 2  # of the destination registers
 

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,8 @@ import numpy as np
 from kernbench.program.ops import Op
 from kernbench.program.rows import pack_row
 from kernbench.tanto.tiles import TILE
+from kernbench.tanto.timing.math_lowering import lower_math
+from kernbench.tanto.timing.math_step import Step
 from kernbench.tanto.vector_functions import function_class
 
 if TYPE_CHECKING:
@@ -25,22 +26,6 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core, PipePart
     from kernbench.tanto.timing.lowering import Lowering
     from kernbench.tanto.timing.row_buffer import Row
-
-
-class Step(IntEnum):
-    """What a step is; its two values follow."""
-
-    BEGIN = 0  # a math object
-    END = 1
-    MATRIX = 2  # job of the matrix unit, job of the unpacker
-    VECTOR = 3  # job of the vector unit
-    PACK = 4  # job of the packer
-    ROOM = 5  # counter, value that it reaches
-    PUSH = 6  # counter, tiles
-    DATA = 7  # counter, value that it reaches
-    POP = 8  # counter, tiles
-    LOAD = 9
-    FINISH = 10
 
 
 _BEGIN, _END, _MATRIX, _VECTOR, _PACK, _ROOM, _PUSH, _DATA, _POP, _LOAD, _FINISH = map(int, Step)
@@ -169,8 +154,6 @@ class MathRows:
 
     def finish(self, c: int) -> None:
         """End the kernel."""
-        from kernbench.tanto.timing.math_lowering import lower_math
-
         self._add(_FINISH, c)
         steps = np.frombuffer(b"".join(self._steps), np.int64).reshape(-1, 5)
         self._steps.clear()
