@@ -98,6 +98,8 @@ def parse(text: str, file: str) -> Marked:
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         mark = Mark(file, at.line + 1, at.column + 1) if at else Mark(file)
+        if "nesting depth" in (error.problem or ""):  # newer parsers have a limit, which they meet while they look ahead
+            raise _too_deep(mark) from None
         raise InputError(f"{mark}: not YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise InputError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
@@ -111,8 +113,11 @@ def _check_depth(text: str, file: str) -> None:
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MOST_DEPTH:
-            at = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)
-            raise InputError(f"{at}: nested more than {MOST_DEPTH} deep; no input of kernbench needs that")
+            raise _too_deep(Mark(file, event.start_mark.line + 1, event.start_mark.column + 1))
+
+
+def _too_deep(mark: Mark) -> InputError:
+    return InputError(f"{mark}: nested more than {MOST_DEPTH} deep; no input of kernbench needs that")
 
 
 def mark_tree(value: object, mark: Mark) -> Marked:
