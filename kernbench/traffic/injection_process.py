@@ -66,18 +66,18 @@ class InjectionProcess:
         (0, 1], for more packets than fit, and as `find_pattern`.
         """
         check_load(load)
-        partners, senders = find_pattern(self.pattern, machine)
-        expected = load / self.packet_flits * len(senders) * self.flit_times
+        partners, places = find_pattern(self.pattern, machine), machine.places
+        assert isinstance(places, MeshPlaces)
+        slots = places.w * places.h * self.flit_times
+        expected = load / self.packet_flits * slots
         if expected > MOST_PACKETS:
             raise InputError(
                 f"load {load:g} on {machine.name} makes about {expected:,.0f} packets, more than {MOST_PACKETS:,} at once; "
                 f"give a window shorter than {self.window} flit times"
             )
         rng = np.random.default_rng([self.seed, round(load * 1e9), self.packet_flits])
-        chosen = _bernoulli(rng, load / self.packet_flits, len(senders) * self.flit_times)
-        src, start = senders[chosen // self.flit_times], chosen % self.flit_times
-        places = machine.places
-        assert isinstance(places, MeshPlaces)
+        chosen = _bernoulli(rng, load / self.packet_flits, slots)
+        src, start = chosen // self.flit_times, chosen % self.flit_times
         return Flows(
             names=node_names(machine),
             src=src,

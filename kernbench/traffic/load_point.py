@@ -14,7 +14,6 @@ import numpy as np
 from kernbench.errors import InputError
 from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.traffic.flows import parse_flows
-from kernbench.traffic.patterns import find_pattern
 from kernbench.traffic.run import run_alone, run_flows
 from kernbench.traffic.zero_load_latency import count_mesh_hops, flit_time_fs, zero_load_fs
 from kernbench.units import FS_PER_NS
@@ -91,13 +90,12 @@ def measure_load(
         )
     result = run_flows(machine, packets, mode, on_progress, count_waits=count_waits)
     delivered = int(np.count_nonzero((result.arrival_fs >= begin_fs) & (result.arrival_fs < end_fs)))
-    _, senders = find_pattern(injection.pattern, machine)
     latency_ns = result.latency_fs[measured] / FS_PER_NS
     alone_fs = find_alone_fs(machine, packets.src[measured], packets.dst[measured], injection.packet_flits)
     p50, p99 = np.quantile(latency_ns, (0.5, 0.99), method="inverted_cdf")
     return LoadPoint(
         load=load,
-        accepted=delivered * injection.packet_flits / (len(senders) * injection.window),
+        accepted=delivered * injection.packet_flits / (len(packets.names) * injection.window),
         packets=len(latency_ns),
         alone_ns=float(alone_fs.mean()) / FS_PER_NS,
         latency_ns=float(latency_ns.mean()),

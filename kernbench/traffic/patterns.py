@@ -1,7 +1,7 @@
 """Traffic patterns: the standard destination functions of networks.
 
 Definitions follow Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2; a pattern that
-moves along a dimension does so in both. A node whose partner is itself sends nothing.
+moves along a dimension does so in both. A node whose partner is itself sends to itself, over its router.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ Partners = Callable[[np.ndarray, int, int, np.random.Generator], np.ndarray]
 
 
 def _uniform(src: np.ndarray, w: int, h: int, rng: np.random.Generator) -> np.ndarray:
-    """Any other node, with equal probability."""
-    return (src + rng.integers(1, w * h, len(src))) % (w * h)
+    """Every node with equal probability, the source too."""
+    return rng.integers(0, w * h, len(src))
 
 
 def _hotspot(src: np.ndarray, w: int, h: int, rng: np.random.Generator) -> np.ndarray:
-    """The node in the middle for a share of the packets, any other node for the rest."""
+    """The node in the middle for a share of the packets, every node with equal probability for the rest."""
     hot = h // 2 * w + w // 2
-    chosen = (rng.random(len(src)) < HOT_SHARE) & (src != hot)
-    return np.where(chosen, hot, _uniform(src, w, h, rng))
+    return np.where(rng.random(len(src)) < HOT_SHARE, hot, _uniform(src, w, h, rng))
 
 
 def _transpose(src: np.ndarray, w: int, _h: int, _: np.random.Generator) -> np.ndarray:
@@ -75,8 +74,8 @@ def check_pattern(name: str) -> None:
         raise InputError(f"unknown pattern {shorten(repr(name))}{suggest(name, PATTERNS)}")
 
 
-def find_pattern(name: str, machine: Machine) -> tuple[Partners, np.ndarray]:
-    """The partners of a pattern, and int64[n] the indices of the nodes that send.
+def find_pattern(name: str, machine: Machine) -> Partners:
+    """The partners of a pattern.
 
     Errors: InputError for an unknown pattern, a machine that is no mesh, or a mesh size for which the pattern is not defined.
     """
@@ -97,15 +96,13 @@ def find_pattern(name: str, machine: Machine) -> tuple[Partners, np.ndarray]:
             f"pattern bitcomp needs a number of nodes that is a power of two, and {machine.name} has {w} x {h} = {w * h}; "
             f"set k to {1 << (max(w, h) - 1).bit_length()}"
         )
-    partners, nodes = PATTERNS[name], np.arange(w * h)
     if w * h == 1:
         raise InputError(f"pattern {name} needs partners, and {machine.name} has one node; set k")
-    senders = nodes[partners(nodes, w, h, np.random.default_rng(0)) != nodes]
-    if not len(senders):
+    if name == "tornado" and max(w, h) == 2:
         raise InputError(
             f"with pattern {name} every node of {machine.name} ({w} x {h}) is its own partner; set k to 3 or more"
         )
-    return partners, senders
+    return PATTERNS[name]
 
 
 def node_names(machine: Machine) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ from kernbench.machine import load_machine
 from kernbench.machine.flow_control import FlowControl, MeshFlowControlSpec
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
+from kernbench.traffic.curve import run_curve
 from kernbench.traffic.flows import parse_flows
+from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.lower import Traffic
 from kernbench.traffic.run import run_flows
 from tests.engine.difference import describe_difference, find_difference
@@ -82,6 +84,22 @@ def test_a_batch_ends_in_the_recorded_cycles(batch, router, makespan, total):
         last[src, dst] = max(last.get((src, dst), 0), end_fs)
     assert result.makespan_ns == makespan
     assert sum(last.values()) == total * 10**6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flits", "share", "latency"), [(1, 0.15, 27.4749), (1, 0.3, 29.3133), (20, 0.2, 70.7513)])
+def test_uniform_traffic_takes_the_recorded_latency(flits, share, latency):
+    """The mean of BookSim 2, whose packets are others, in cycles."""
+    machine = load(packet_flits=64, **ROUTERS["eight channels"])
+    (point,) = run_curve(machine, InjectionProcess("uniform", flits), [share]).points
+    assert point.latency_ns == pytest.approx(latency, rel=0.01 if flits == 1 else 0.03)
+
+
+@pytest.mark.slow
+def test_saturated_uniform_traffic_is_accepted_at_the_recorded_rate():
+    machine = load(packet_flits=64, **ROUTERS["eight channels"])
+    (point,) = run_curve(machine, InjectionProcess("uniform", 1, window=1000), [1]).points
+    assert point.accepted == pytest.approx(0.340651, rel=0.02)
 
 
 @pytest.mark.parametrize("flits", [1, 5])
