@@ -26,7 +26,7 @@ class RunResult:
     """The figures of one run.
 
     - `latency_ns`: from the first launch leaving the host to the last completion back at it; without a launch, the makespan.
-    - `pe_exec_ns`: from a launch's barrier to the end of its last PE, summed over the launches of a SIP; the largest of all SIPs.
+    - `pe_exec_ns`: from a launch's barrier to the end of its last PE, summed over a SIP's launches; the largest of all SIPs.
     - `makespan_ns`: from the start to the last event.
     - `wall_s`: how long the simulation took. All other times are simulated.
     - `verified`: whether all expectations of the bench held; None if that was not asked.
