@@ -6,6 +6,7 @@ The project's own folder is the source, so that pages link to each other the sam
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from importlib import metadata
@@ -43,6 +44,7 @@ copybutton_only_copy_prompt_lines = True
 myst_heading_anchors = 3
 default_role = "code"  # of docstrings, where names stand between single backticks
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # as the source writes them
 maximum_signature_line_length = 100
 autodoc_member_order = "bysource"
 suppress_warnings = ["toc.not_included"]  # pages of a folder that the index shows by their own index
@@ -61,5 +63,14 @@ def add_navigation(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 
 
+def document_sweep(_: Sphinx, kind: str, name: str, found: object, options: object, lines: list[str]) -> None:
+    """Give `kernbench.sweep`, a package that is called as a function, the docstring of the function."""
+    from kernbench.api.sweep import sweep
+
+    if name == "kernbench.sweep":
+        lines[:] = [*(inspect.getdoc(sweep) or "").splitlines(), ""]
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", add_navigation)
+    app.connect("autodoc-process-docstring", document_sweep)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from random import SystemRandom
 
@@ -34,6 +35,12 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if hasattr(config, "workerinput") or not here.is_relative_to(ROOT) or not (own := find_own_files()):
         return None
     return run_without(own, tuple(map(str, config.invocation_params.args)), here)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage less often: going through the million objects that stay took a tenth of the time of all tests."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -47,8 +47,7 @@ class Bounds:
 class BoundModel:
     """The bounds of one program. `figures`: the fields of the topology that they depend on, as the machine has them.
 
-    With `vary=False` there are none. The program is flushed. Errors: as
-    `build_model`.
+    With `vary=False` there are none. The program is flushed. Errors: InputError for live kernels; DeadlockError.
     """
 
     def __init__(self, program: Program, *, vary: bool = True) -> None:

@@ -49,7 +49,7 @@ class QueueingBounds:
     def __init__(self, model: ProgramModel, legs: StageTimes, paths: StartToEndPaths) -> None:
         part = paths.part
         gate = node_merging.find_gates(part.start, part.before, paths.opens)
-        turned = node_merging.turn(part.start, part.before, part.gain, gate)
+        turned = node_merging.reverse_graph(part.start, part.before, part.gain, gate)
         behind, self._behind = merge(turned, paths.work[::-1].copy(), np.minimum(paths.opens[::-1] + 1, 1))
         found = _Found(gate, paths.ahead, behind[::-1])
         loads = np.concatenate(

@@ -60,7 +60,7 @@ class StartToEndPaths:
     ) -> None:
         begin = np.array(starts, np.int64)
         targets = np.array([node for group in gates for node in group], np.int64)
-        part = Part(*node_merging.cut_out(*model.order[:4], begin, targets))
+        part = Part(*node_merging.extract_subgraph(*model.order[:4], begin, targets))
         self.place = part.find_places(len(model.order.floor))  # int64[node of the order]
         ends = [self.place[group] for group in gates]
         ends = [nodes[nodes != NONE] for nodes in ends]
@@ -90,5 +90,5 @@ def merge(
     graph: tuple[np.ndarray, np.ndarray, np.ndarray], work: np.ndarray, mark: np.ndarray
 ) -> tuple[np.ndarray, queueing_bounds.Classes]:
     """int64[node] the class of each, and the classes: those of odd marks begin at 0, others after what is before them."""
-    found, of, marked, start, before, gain = node_merging.merge_alike(*graph, work, mark)
+    found, of, marked, start, before, gain = node_merging.merge_equivalent(*graph, work, mark)
     return found, queueing_bounds.Classes(start, before, gain, of, np.where(marked % 2 == 1, 0, -queueing_bounds.NEVER))

@@ -31,8 +31,10 @@ FEW = 10  # points that a notebook shows
 class SweepResult:
     """The result of a sweep; all of it is in the files of `directory`, and read when it is asked for.
 
-    name, bench, topology, mode: what ran. directory: where rows and the table are. count: points; failed: those without a
-    result; ran: those that ran now, as others had rows already. wall_s: seconds that it took.
+    - `name`, `workload`, `topology`, `mode`: what ran.
+    - `directory`: where rows and the table are.
+    - `count`, `failed`, `ran`: the points, those without a result, and those that ran now (others had rows already).
+    - `wall_s`: seconds that it took.
     """
 
     def __init__(self, finished: FinishedSweep) -> None:

@@ -65,15 +65,11 @@ def replay_command(
     forms: tuple[str, ...],
 ) -> None:
     """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
-    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.progress import progress
-    from kernbench.cli.traces import check_trace
+    from kernbench.cli.traces import check_outputs
 
     overrides = _fields(assignments)
-    check_forms(forms, out)
-    if out is not None:
-        check_directory(out)
-    check_trace(trace)
+    check_outputs(out, forms, trace)
     with progress() as display:
         display.say("replaying the graph")
         from kernbench.cli.compiling import announce_compiling
@@ -146,16 +142,12 @@ def run_command(
     BENCH is a file of benches/pto, by name or path, or a folder with kernel_config.py and golden.py.
     """
     from kernbench.cli.assignment import split_assignments
-    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.progress import progress
     from kernbench.cli.summary import tell_settings
-    from kernbench.cli.traces import check_trace
+    from kernbench.cli.traces import check_outputs
 
     parameters, overrides = split_assignments(assignments)
-    check_forms(forms, out)
-    if out is not None:
-        check_directory(out)
-    check_trace(trace)
+    check_outputs(out, forms, trace)
     with redirect_stdout(sys.stderr), progress() as display:
         display.say("running the graph")
         from kernbench.pto.what_if import find_what_ifs

@@ -72,9 +72,10 @@ def command(
     """
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.progress import progress
+    from kernbench.cli.traces import check_outputs
 
     parameters, overrides = split_assignments(assignments)
-    _check_outputs(out, forms, trace, trace_filters)
+    check_outputs(out, forms, trace, trace_filters)
     _check_events(mode, {"--explain": explain, "--what-if": what_if, "--trace": trace, "--out": out})
     with redirect_stdout(sys.stderr), progress() as display:  # keep prints of the bench out of the output
         display.say("reading the bench and the machine")
@@ -112,17 +113,6 @@ def command(
         _show(summary, found, long=not what_if and is_long(result.events))
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
-
-
-def _check_outputs(out: Path | None, forms: tuple[str, ...], trace: Path | None, filters: tuple[str, ...]) -> None:
-    """Errors: InputError for what could not be written after the run."""
-    from kernbench.cli.outputs import check_directory, check_forms
-    from kernbench.cli.traces import check_trace
-
-    check_forms(forms, out)
-    if out is not None:
-        check_directory(out)
-    check_trace(trace, filters)
 
 
 def _check_events(mode: str, options: Mapping[str, object]) -> None:

@@ -140,13 +140,9 @@ def _check_outputs(
     programs: Sequence[Path], out: Path | None, forms: tuple[str, ...], trace: Path | None, filters: tuple[str, ...]
 ) -> None:
     """Errors: InputError for what could not be written after the programs."""
-    from kernbench.cli.outputs import check_directory, check_forms
-    from kernbench.cli.traces import check_trace
+    from kernbench.cli.traces import check_outputs
 
-    check_forms(forms, out)
-    if out is not None:
-        check_directory(out)
-    check_trace(trace, filters)
+    check_outputs(out, forms, trace, filters)
     if trace is not None and programs[1:]:
         raise InputError(f"--trace takes one program, and {len(programs)} were given; run them one by one")
 

@@ -1,4 +1,4 @@
-"""Checks of `--trace` and `--trace-filter`, before a run."""
+"""Checks of what a run is to leave, before it: its trace, alone and with its directory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.cli.outputs import check_file
+from kernbench.cli.outputs import check_directory, check_file, check_forms
 from kernbench.errors import InputError
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+
+
+def check_outputs(
+    out: Path | None, forms: Sequence[str], trace: Path | None = None, filters: Sequence[str] = ()
+) -> None:
+    """Check `--out`, `--format`, `--trace` and `--trace-filter` of a command. Errors: InputError; RunError for a full disk."""
+    check_forms(forms, out)
+    if out is not None:
+        check_directory(out)
+    check_trace(trace, filters)
 
 
 def check_trace(file: Path | None, filters: Sequence[str] = ()) -> None:

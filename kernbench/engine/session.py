@@ -11,7 +11,6 @@ since by then the other PEs of a launch have mostly asked too.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from time import perf_counter
@@ -21,14 +20,13 @@ import numpy as np
 
 from kernbench.engine.credit_deadlock import describe_packets
 from kernbench.engine.deadlock import describe_waits
-from kernbench.engine.jit_status import needs_compile
+from kernbench.engine.jit_status import call_first
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
 from kernbench.engine.network_waits import CAUSES, NetworkWaits
 from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, RunError
-from kernbench.limits.time_limit import current_watch
 from kernbench.modes import Mode, check_mode
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged
@@ -124,7 +122,7 @@ class Session:
         from kernels_jit.compile.cache import seal_compiled
         from kernels_jit.simulate.loop import run
 
-        begun, loop = perf_counter(), run if Session._compiled else partial(_call_first, run)
+        begun, loop = perf_counter(), run if Session._compiled else partial(call_first, run)
         status = loop(self._memory.words, self._op.values, self._op.entry, self._times, self._pool, most_events)
         self.wall_s += perf_counter() - begun
         Session._compiled = True
@@ -292,10 +290,3 @@ class Session:
     def server_busy_fs(self) -> np.ndarray:
         """int64[server] busy time, summed over slots."""
         return self._memory.table("servers", r.SERVER, len(self.machine.server_slots))["busy_fs"]
-
-
-def _call_first(run: Callable[..., int], *arguments: object) -> int:
-    """Call the loop for the first time in this process. A time limit does not count that it is compiled."""
-    watch = current_watch()
-    with watch.suspended() if watch and needs_compile() else nullcontext():
-        return run(*arguments)

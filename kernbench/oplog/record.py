@@ -17,15 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpRecord:
-    """One operation. Times are femtoseconds from the start of the run."""
+    """One operation.
+
+    - `start_fs`, `end_fs`: femtoseconds from the start of the run.
+    - `component`, `op_name`: where it ran, and its name.
+    - `op_kind`: "memory", "gemm", "math", or "control" for commands.
+    - `params`: see `oplog.params` and `oplog.tiles`; empty for commands.
+    - `dependencies`: places in the log.
+    """
 
     start_fs: int
     end_fs: int
     component: str
-    op_kind: str  # "memory", "gemm", "math", or "control" for commands
+    op_kind: str
     op_name: str
-    params: Mapping[str, Any]  # see `oplog.params` and `oplog.tiles`; empty for commands
-    dependencies: tuple[int, ...]  # places in the log
+    params: Mapping[str, Any]
+    dependencies: tuple[int, ...]
 
 
 FIELDS = tuple(OpRecord.__annotations__)

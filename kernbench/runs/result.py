@@ -23,19 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RunResult:
-    """The figures of one run. Simulated times in ns; `wall_s` is real.
+    """The figures of one run.
 
-    latency_ns: from the first launch leaving the host to the last completion back at it, or the makespan without a launch.
-    pe_exec_ns: from a launch's barrier to its last PE's end, summed over the launches of a SIP, the largest of all SIPs.
-    makespan_ns: from the start to the last event. verified: whether all expectations of the bench held; None: not asked.
-    bottleneck: the most utilised class of parts, its busiest part, and how much of pe_exec kernels kept that busy (of the
-    makespan anything did, without a launch). achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
-    tflops_of_peak, gbs_of_peak: GEMM work over that of all engines of the PEs used, and bytes to and from memory over the
-    bandwidth of their HBM slices (`runs.demand`).
+    - `latency_ns`: from the first launch leaving the host to the last completion back at it; without a launch, the makespan.
+    - `pe_exec_ns`: from a launch's barrier to the end of its last PE, summed over a SIP's launches; the largest of all SIPs.
+    - `makespan_ns`: from the start to the last event.
+    - `wall_s`: how long the simulation took. All other times are simulated.
+    - `verified`: whether all expectations of the bench held; None if that was not asked.
+    - `bottleneck`, `bottleneck_part`, `bottleneck_utilisation`: the most utilised class of parts, its busiest part, and the
+      share of pe_exec that kernels kept it busy (without a launch: the share of the makespan).
+    - `achieved_tflops`, `achieved_gbs`: GEMM work, and bytes moved by PEs, over pe_exec.
+    - `tflops_of_peak`, `gbs_of_peak`: GEMM work over that of all engines of the PEs used, and bytes to and from memory over
+      the bandwidth of their HBM slices (`runs.demand`).
 
-    In mode analytic nothing happens: times are bounds from below (`lower_ns` is that of latency_ns), `upper_ns` is one from
-    above for all of them, and `binding` says what sets that of the makespan. Rates are bounds from above, of kernels that take
-    pe_exec_ns at least. There are no events and no bottleneck.
+    In mode analytic nothing happens: times are lower bounds (`lower_ns` is that of the latency), `upper_ns` is an upper bound
+    of all of them, and `binding` says what sets the bound of the makespan. Rates are upper bounds, of kernels that take at
+    least `pe_exec_ns`. There are no events and no bottleneck.
     """
 
     bench: str

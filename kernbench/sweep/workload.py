@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from kernbench.sweep.grid.axis import Value
+from kernbench.sweep.row import COLUMNS
 
 if TYPE_CHECKING:
     from kernbench.schema.model import Model
@@ -53,6 +54,12 @@ class Workload(Protocol):
     def refuse(self, grid: Grid, topology: Model) -> str | None:
         """Why it cannot run on a machine of a topology, if so."""
         ...
+
+
+def find_clashes(workload: Workload, grid: Grid) -> Iterator[str]:
+    """The parameters of a bench that would be columns of the table twice, a sentence each."""
+    for name in sorted(set(workload.parameters) & set(COLUMNS)):
+        yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"
 
 
 def family_of(topology: Model) -> str:

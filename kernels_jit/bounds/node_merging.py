@@ -1,7 +1,7 @@
 """Merge equivalent nodes of the task graph: 256 PEs with identical work become one node.
 
-Nodes are equivalent if their times are equal whatever the times that vary. Graphs are those that `cut_out` returns: nodes are
-numbered in topological order.
+Nodes are equivalent if their times are equal whatever the times that vary. Graphs are those that `extract_subgraph` returns:
+nodes are numbered in topological order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kernels_jit.layout.codes import NONE
 
 
 @jit
-def cut_out(
+def extract_subgraph(
     order: np.ndarray,
     before_start: np.ndarray,
     before: np.ndarray,
@@ -80,7 +80,7 @@ def find_gates(start: np.ndarray, before: np.ndarray, gate: np.ndarray) -> np.nd
 
 
 @jit
-def turn(
+def reverse_graph(
     start: np.ndarray, before: np.ndarray, gain: np.ndarray, gate: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The reversed graph from gates: its last node is the first. Edges to a further gate are left out."""
@@ -103,7 +103,7 @@ def turn(
 
 
 @jit
-def merge_alike(
+def merge_equivalent(
     before_start: np.ndarray, before: np.ndarray, gain: np.ndarray, work: np.ndarray, mark: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Classes of equivalent nodes: the same work, the same mark, and predecessors of the same classes with the same edges.
@@ -118,14 +118,8 @@ def merge_alike(
     near, far = np.empty(before.size, np.int64), np.empty(before.size, np.int64)
     start = np.zeros(nodes + 1, np.int64)
     class_work, class_mark = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    seen, place = (
-        np.full(nodes, NONE),
-        np.empty(nodes, np.int64),
-    )  # of a class: the node that it precedes, and its place
-    size = 16
-    while size < 2 * nodes:
-        size *= 2
-    table = np.full(size, NONE)
+    seen, place = np.full(nodes, NONE), np.empty(nodes, np.int64)  # of a class: the node that it precedes, and its edge
+    table = np.full(_table_size(nodes), NONE)
     count = 0
     for node in range(nodes):
         first = end = start[count]
@@ -138,33 +132,35 @@ def merge_alike(
             elif gain[edge] > far[place[one]]:
                 far[place[one]] = gain[edge]
         if end - first > 1:
-            end = _cut(near, far, first, end, start, seen, place, node)
-        at = _hash(near, far, first, end, work[node], mark[node]) & (size - 1)
+            end = _drop_implied(near, far, first, end, start, seen, place, node)
+        at = _hash(near, far, first, end, work[node], mark[node]) & (table.size - 1)
         while table[at] != NONE:
             one = table[at]
             if class_work[one] == work[node] and class_mark[one] == mark[node]:
-                if _are_before(near, far, start[one], start[one + 1], end - first, seen, place, node):
+                if _have_same_edges(near, far, start[one], start[one + 1], end - first, seen, place, node):
                     break
-            at = (at + 1) & (size - 1)
+            at = (at + 1) & (table.size - 1)
         if table[at] == NONE:
             table[at] = count
             class_work[count], class_mark[count] = work[node], mark[node]
             count += 1
             start[count] = end
         class_of[node] = table[at]
-    edges = start[count]
-    return (
-        class_of,
-        class_work[:count].copy(),
-        class_mark[:count].copy(),
-        start[: count + 1].copy(),
-        near[:edges].copy(),
-        far[:edges].copy(),
-    )
+    works, marks, edges = class_work[:count].copy(), class_mark[:count].copy(), start[count]
+    return class_of, works, marks, start[: count + 1].copy(), near[:edges].copy(), far[:edges].copy()
 
 
 @inner
-def _cut(near, far, first, end, start, seen, place, node):
+def _table_size(nodes):
+    """The size of a hash table for classes: a power of two, at most half of it used."""
+    size = 16
+    while size < 2 * nodes:
+        size *= 2
+    return size
+
+
+@inner
+def _drop_implied(near, far, first, end, start, seen, place, node):
     """Leave out edges, from `first` to `end`, that are implied by a path over others; returns their new end."""
     for at in range(first, end):
         one = near[at]
@@ -195,7 +191,7 @@ def _hash(near, far, first, end, work, mark):
 
 
 @inner
-def _are_before(near, far, first, end, count, seen, place, node):
+def _have_same_edges(near, far, first, end, count, seen, place, node):
     """Whether the edges of a class, from `first` to `end`, are the `count` edges of a node."""
     if end - first != count:
         return False

@@ -30,7 +30,7 @@ def times(model, starts, gates, atoms_fs):
     return QueueingBounds(model, legs, paths).times(*legs.times(atoms_fs)), paths.reached
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=75, suppress_health_check=list(HealthCheck), deadline=None)
 @given(program=programs(), data=st.data())
 def test_no_row_is_sooner_than_its_bound(program, data):
     session = Session(program, "flit")

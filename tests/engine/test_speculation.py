@@ -558,7 +558,7 @@ def test_steps_do_what_a_run_does(kind, mode, pools, monkeypatch):
     """And between them the memory is as it should be, and nothing happens before the time that was told."""
     if pools == "tiny":
         shrink_pools(monkeypatch)
-    for seed in range(200, 203):
+    for seed in range(200, 202):
         program = draw_program(kind, seed)
         program.flush()
         session, told, now, goes_on = Session(program, mode), 0, 0, True

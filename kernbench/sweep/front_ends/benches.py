@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.grid.axis import Value
-from kernbench.sweep.row import COLUMNS
-from kernbench.sweep.workload import FrontEnd, family_of
+from kernbench.sweep.workload import FrontEnd, family_of, find_clashes
 
 if TYPE_CHECKING:
     from kernbench.runs.bench import Bench
@@ -61,8 +60,7 @@ class BenchWorkload:
 
     def problems(self, grid: Grid) -> Iterator[str]:
         """As of `Workload`."""
-        for name in sorted(set(self.parameters) & set(COLUMNS)):
-            yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"
+        yield from find_clashes(self, grid)
 
     def refuse(self, grid: Grid, topology: Model) -> str | None:
         """As of `Workload`."""

@@ -16,8 +16,7 @@ from kernbench.errors import InputError, suggest
 from kernbench.modes import EVENT_MODES, SWEEP_MODES
 from kernbench.schema.scalars import read_parameter
 from kernbench.sweep.grid.axis import Value
-from kernbench.sweep.row import COLUMNS
-from kernbench.sweep.workload import FrontEnd, family_of
+from kernbench.sweep.workload import FrontEnd, family_of, find_clashes
 from kernbench.units import unit_of
 
 if TYPE_CHECKING:
@@ -93,8 +92,7 @@ class TaskGraphWorkload:
 
     def problems(self, grid: Grid) -> Iterator[str]:
         """As of `Workload`."""
-        for name in sorted(set(self.parameters) & set(COLUMNS)):
-            yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"
+        yield from find_clashes(self, grid)
         if grid.mode in SWEEP_MODES and grid.mode not in EVENT_MODES:
             yield f"{grid.marks['mode']}: mode {grid.mode} bounds benches of family 'sip'; give hybrid or flit for task graphs"
 

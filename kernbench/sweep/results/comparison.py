@@ -60,9 +60,11 @@ class Side:
 class Comparison:
     """Two sides, point by point.
 
-    pairs: a row for each point of both, with the parameters that tell points apart, `status_a`, `status_b`, `fidelity_a`,
-    `fidelity_b`, and of each compared column its figure in A, in B, and the change, and, where figures are bounds, `…_bound_a` and `…_bound_b`; only_a, only_b: the points of one side alone; bounded_a, bounded_b:
-    how many points of both that side has bounds of and the other a simulated time, which are in no pair.
+    - `pairs`: a row for each point of both, with the parameters that tell points apart, `status_a`, `status_b`, `fidelity_a`,
+      `fidelity_b`, and of each compared column its figure in A, in B, and the change; where figures are bounds, also columns
+      that end in `_bound_a` and `_bound_b`.
+    - `only_a`, `only_b`: the points of one side alone.
+    - `bounded_a`, `bounded_b`: how many points are in no pair because that side has bounds and the other simulated times.
     """
 
     a: Side

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_jit.bounds.longest_path import sort_topologically
-from kernels_jit.bounds.node_merging import cut_out, find_gates, merge_alike, turn
+from kernels_jit.bounds.node_merging import extract_subgraph, find_gates, merge_equivalent, reverse_graph
 from kernels_jit.bounds.queueing_bounds import Classes, find_ends
 from kernels_jit.layout.codes import NONE
 from tests.kernels_jit.bounds.test_longest_path import arrays, graphs
@@ -30,9 +30,9 @@ def classes(before, work, starts, targets):
     """int64[node] the class of each or NONE, int64[point, class] when each ends."""
     start, nodes, gain = arrays(before)
     order, _ = sort_topologically(start, nodes)
-    part, *graph = cut_out(order, start, nodes, gain, *(np.array(some, np.int64) for some in (starts, targets)))
+    part, *graph = extract_subgraph(order, start, nodes, gain, *(np.array(some, np.int64) for some in (starts, targets)))
     begins = np.isin(part, starts).astype(np.int64)
-    found, of, mark, *edges = merge_alike(*graph, np.array(work, np.int64)[part], begins)
+    found, of, mark, *edges = merge_equivalent(*graph, np.array(work, np.int64)[part], begins)
     ends = find_ends(Classes(*edges, of, np.where(mark == 1, 0, -NEVER)), np.arange(len(of)), FS)
     class_of = np.full(len(before), NONE)
     class_of[part] = found
@@ -85,7 +85,7 @@ def test_the_way_back_from_gates():
     opens = np.array([NONE, NONE, 0, NONE, 1])
     gate = find_gates(start, before, opens)
     assert gate.tolist() == [0, 0, 0, 1, 1]
-    turned, after, gains = turn(start, before, gain, gate)
+    turned, after, gains = reverse_graph(start, before, gain, gate)
     edges = {4 - node: [4 - other for other in after[turned[node] : turned[node + 1]]] for node in range(5)}
     assert edges == {4: [], 3: [4, 4], 2: [], 1: [2], 0: [1]}
     assert gains.tolist() == [4, 6, 2, 1]
