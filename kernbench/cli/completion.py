@@ -6,11 +6,10 @@ topology are kept in the cache, under the state of all files that they follow fr
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from kernbench import library
+from kernbench.cli.declared_benches import find_declared
 from kernbench.errors import KernBenchError
 from kernbench.modes import Mode
 
@@ -59,7 +59,7 @@ def register() -> None:
 
 def benches(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Benches of PEs and of Tanto programs, and Python files."""
-    return [*_items(_declared(), incomplete), *_files(incomplete, ".py")]
+    return [*_items(find_declared(), incomplete), *_files(incomplete, ".py")]
 
 
 def topologies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -93,7 +93,7 @@ def shown(context: click.Context, _parameter: click.Parameter, incomplete: str) 
     if given and not context.params.get("diff"):
         return _items(_fields(given[0]), incomplete)
     kinds = ("topology", "models", "sweeps", "benches/pto", "benches/ccl")
-    names = [*_declared(), *(name for kind in kinds for name in library.list_names(kind))]
+    names = [*find_declared(), *(name for kind in kinds for name in library.list_names(kind))]
     return _items(dict.fromkeys(names), incomplete)
 
 
@@ -135,67 +135,8 @@ def _files(incomplete: str, suffix: str) -> list[CompletionItem]:
     return []
 
 
-def _declared() -> dict[str, dict[str, tuple[str, ...]]]:
-    """The benches that files declare by a constant name, with the values that each parameter is known to take."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for kind in ("benches", "benches/tanto"):
-        for folder in library.folders(kind):
-            for path in sorted(folder.glob("[!_.]*.py")):
-                with suppress(OSError, SyntaxError, ValueError):
-                    found = {**dict(_declarations(ast.parse(path.read_bytes()))), **found}
-    return found
-
-
-def _declarations(module: ast.Module) -> Iterator[tuple[str, dict[str, tuple[str, ...]]]]:
-    constants = {
-        target.id: node.value
-        for node in module.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for function in module.body:
-        for call in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "bench" and call.args:
-                name = call.args[0]
-                if isinstance(name, ast.Constant) and isinstance(function, ast.FunctionDef):
-                    yield str(name.value), _parameters(function, call, constants)
-
-
-def _parameters(
-    function: ast.FunctionDef, call: ast.Call, constants: Mapping[str, ast.expr]
-) -> dict[str, tuple[str, ...]]:
-    arguments = function.args
-    ordinary = [*arguments.posonlyargs, *arguments.args][1:]  # the first is the context
-    defaults = dict(zip(reversed(ordinary), reversed(arguments.defaults), strict=False))
-    defaults |= dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
-    found = {one.arg: _truths(defaults.get(one)) for one in (*ordinary, *arguments.kwonlyargs)}
-    given = next((keyword.value for keyword in call.keywords if keyword.arg == "choices"), None)
-    if isinstance(given, ast.Dict):
-        for name, values in zip(given.keys, given.values, strict=True):
-            if isinstance(name, ast.Constant):
-                found[str(name.value)] = tuple(_constants(values, constants))
-    return found
-
-
-def _truths(default: ast.expr | None) -> tuple[str, ...]:
-    return ("true", "false") if isinstance(default, ast.Constant) and isinstance(default.value, bool) else ()
-
-
-def _constants(node: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
-    """The texts in a tuple, a list or the keys of a mapping, also behind a name of the module or a call of `tuple`."""
-    if isinstance(node, ast.Call) and node.args:
-        node = node.args[0]
-    if isinstance(node, ast.Name):
-        node = constants.get(node.id, node)
-    elements = node.keys if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Tuple | ast.List) else ()
-    for one in elements:
-        if isinstance(one, ast.Constant):
-            yield str(one.value)
-
-
 def _bench_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:
-    return _declared().get(_first(context, "bench") or _first(context, "grid"), {})
+    return find_declared().get(_first(context, "bench") or _first(context, "grid"), {})
 
 
 def _evaluation_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:

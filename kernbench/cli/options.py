@@ -56,7 +56,8 @@ TRACE_FILTER: Option = click.option(
     "trace_filters",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Of a trace: part=sip0.cube0.pe*, kind=memory,gemm,math,control,path,counters or time=1us..2us; may be repeated.",
+    help="Of a trace: part=sip0.cube0.pe*, kind=memory,gemm (of memory, gemm, math, control, path and counters) or "
+    "time=1us..2us; may be repeated.",
 )
 
 

@@ -103,7 +103,7 @@ def _write_lines() -> Display:
 
 
 def _tell_runs(done: float, total: int) -> str:
-    return f"what if: {done:.1f} of {total} runs done"
+    return f"what if: {f'{done:.1f}'.removesuffix('.0')} of {total} runs done"
 
 
 def _stay_silent(_text: str) -> None:

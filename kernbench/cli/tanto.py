@@ -63,7 +63,7 @@ def command() -> None:
     show_default=True,
     help="How floats become bfloat16.",
 )
-@click.option("--no-numbers", is_flag=True, help="Only times: move and compute no data, where no kernel reads any.")
+@click.option("--no-data", is_flag=True, help="Only times: move and compute no numbers, where no kernel reads any.")
 @_DEFINE
 @options.assignments("A topology field (tensix_core.fidelity=lofi)")
 @click.option("--explain", is_flag=True, help="Say where the time went.")
@@ -84,7 +84,7 @@ def run(
     topology: str,
     mode: str,
     rounding: str,
-    no_numbers: bool,
+    no_data: bool,
     defines: tuple[str, ...],
     assignments: tuple[str, ...],
     explain: bool,
@@ -128,7 +128,7 @@ def run(
         inputs=inputs,
         defines=defines,
         rounding=rounding,
-        numbers=not no_numbers,
+        numbers=not no_data,
     )
     asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
     runs = _Runs(device, files, mode, limits.time_s, overrides, request, asked)

@@ -80,7 +80,7 @@ def test_run_verifies_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert pto("run", "vector_example", "--case", "Small", "-t", "ascend_tiny") == 0
     out = capsys.readouterr().out
     assert out.startswith("vector-example on ascend_tiny, tensormap_and_ringbuffer, case Small\n")
-    assert out.endswith("numbers: as the golden ones\n")
+    assert "\nnumbers         right  every output is as the golden one\n" in out
 
 
 def test_the_environment_sets_the_window(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def test_a_program_leaves_a_run_beside_its_buffers(capsys: pytest.CaptureFixture
 
 
 def test_each_of_several_programs_leaves_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tanto("p.json", "q.json", "--what-if", "--no-numbers", "--out", "o") == 0
+    assert tanto("p.json", "q.json", "--what-if", "--no-data", "--out", "o") == 0
     assert capsys.readouterr().out.count("what if a field of the topology were twice as fast") == 2
     runs = Sources(["o"]).list()
     assert list(runs) == ["p", "q"]

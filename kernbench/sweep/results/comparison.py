@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.library import is_file
+from kernbench.library import exists, is_file
 from kernbench.modes import Mode
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten, suggest
@@ -183,6 +183,8 @@ def read_side(path: Path) -> Side:
     """The table of a sweep or the figures of a run. Errors: InputError for what is neither."""
     inside = [path] if is_file(path) else [path / TABLE, path / RUN, *_list_evaluations(path)]
     file = next((file for file in inside if is_file(file)), None)
+    if not exists(path):
+        raise InputError(f"there is no {shorten(path)}; give what a sweep, a run or an evaluation has kept (--out)")
     if file is None or file.suffix not in (".parquet", ".json"):
         raise InputError(
             f"{shorten(path)} is neither a sweep nor a run: it has no {TABLE} and no {RUN}, nor is it an evaluation"
