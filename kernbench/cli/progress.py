@@ -43,13 +43,14 @@ def progress() -> Generator[Display]:
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
 
     columns = (
-        SpinnerColumn(),
+        SpinnerColumn(table_column=Column(no_wrap=True)),  # only the bar shrinks, and no time is cut
         TextColumn("{task.description}"),
         BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TimeElapsedColumn(Column(no_wrap=True)),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as bar:
