@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernbench import DPPolicy, InputError, bench
-from kernbench.ccl import TOPO_NAME_TO_KIND, find_grid
+from kernbench.ccl import find_grid
 from kernbench.dtypes import canonical, is_float, itemsize, numpy_dtype
 
 DEFAULT_BYTES = 4096
@@ -41,7 +41,7 @@ def worker(rank, torch, cubes, elements, dtype):
     "All-reduce over cubes and SIPs by the configured algorithm",
     fields=tray,
     choices={
-        "sip_topology": ("", *TOPO_NAME_TO_KIND),
+        "sip_topology": ("", "ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"),
         "buffer_kind": ("tcm", "sram", "hbm"),
         "root": ("centre", "corner"),
     },

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from kernbench import library
+from kernbench.errors import KernBenchError
 
 
 def find_declared() -> dict[str, dict[str, tuple[str, ...]]]:
@@ -21,6 +22,15 @@ def find_declared() -> dict[str, dict[str, tuple[str, ...]]]:
                 with suppress(OSError, SyntaxError, ValueError):
                     found = {**dict(_declarations(ast.parse(path.read_bytes()))), **found}
     return found
+
+
+def find_cases(name: str) -> dict[str, list[str]]:
+    """The cases of a bench of task graphs with the names of their parameters, if its file has them as constants."""
+    with suppress(KernBenchError, OSError, SyntaxError, ValueError, AttributeError):
+        for node in ast.parse(library.find("benches/pto", name).read_bytes()).body:
+            if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["ALL_CASES"]:
+                return {str(case): list(parameters) for case, parameters in ast.literal_eval(node.value).items()}
+    return {}
 
 
 def _declarations(module: ast.Module) -> Iterator[tuple[str, dict[str, tuple[str, ...]]]]:

@@ -114,9 +114,11 @@ def replay_command(
 
 @command.command("run")
 @click.argument("bench", shell_complete=completion.task_graphs)
-@click.option("--case", help="One of the bench's cases.  [default: its first]")
+@click.option("--case", help="One of the bench's cases.  [default: its first]", shell_complete=completion.cases)
 @click.option(
-    "--runtime", help="host_build_graph, aicpu_build_graph or tensormap_and_ringbuffer.  [default: the bench's]"
+    "--runtime",
+    help="host_build_graph, aicpu_build_graph or tensormap_and_ringbuffer.  [default: the bench's]",
+    shell_complete=completion.runtimes,
 )
 @TOPOLOGY
 @options.mode()
@@ -240,7 +242,7 @@ def _show_run(run: BenchRun, told: Mapping[str, Any], settings: str, *, as_json:
 
 
 @command.command("sweep")
-@click.argument("grid")
+@click.argument("grid", shell_complete=completion.graph_sweeps)
 @options.AS_JSON
 @options.out("Keep the table in this directory.  [default: results/pto-<name of the grid>]")
 @options.FORMS

@@ -44,7 +44,10 @@ def test_what_computes_nothing_shows_what_it_moves() -> None:
 
 
 def test_bounds_alone_have_no_columns_of_bottlenecks_and_small_shares_keep_digits() -> None:
-    without = {"bottleneck": polars.lit(None, polars.String), "bottleneck_utilisation": polars.lit(None, polars.Float64)}
+    without = {
+        "bottleneck": polars.lit(None, polars.String),
+        "bottleneck_utilisation": polars.lit(None, polars.Float64),
+    }
     made = table(lambda m: 1000.0 * m, M=[1, 2]).with_columns(**without, tflops_of_peak=0.0123 / polars.col("M"))
     lines = shown(best_points(made, [LATENCY]))
     assert lines[1].split() == ["M", "latency", "ns", "TFLOPS", "of", "peak"]
