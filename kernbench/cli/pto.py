@@ -17,7 +17,7 @@ import click
 from kernbench.cli import completion, options
 from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import say, show
-from kernbench.errors import RunError
+from kernbench.errors import RunError, shorten
 
 if TYPE_CHECKING:
     from kernbench.pto.bench import BenchRun
@@ -125,6 +125,7 @@ def replay_command(
 @options.assignments(f"A parameter of the case (batch=64), or a{FIELDS[1:]}")
 @click.option("--no-data", is_flag=True, help="Compute no numbers, and compare none: times alone.")
 @WHAT_IF
+@options.TIME_LIMIT
 @options.TRACE
 @options.AS_JSON
 @options.out("Keep the swimlane, the figures and the run in this directory, for kernbench web.")
@@ -138,6 +139,7 @@ def run_command(
     assignments: tuple[str, ...],
     no_data: bool,
     what_if: bool,
+    time_limit: str | None,
     trace: Path | None,
     as_json: bool,
     out: Path | None,
@@ -152,8 +154,11 @@ def run_command(
     from kernbench.cli.progress import progress
     from kernbench.cli.summary import tell_settings
     from kernbench.cli.traces import check_trace
+    from kernbench.limits.run_limits import read_limits
+    from kernbench.limits.time_limit import limit_time
 
     parameters, overrides = split_assignments(assignments)
+    limits = read_limits(time_limit)
     check_forms(forms, out)
     if out is not None:
         check_directory(out)
@@ -163,7 +168,8 @@ def run_command(
         from kernbench.pto.what_if import find_what_ifs
 
         again, fields = _prepare(bench, topology, case, runtime, mode, parameters, overrides)
-        run = again(overrides=fields, verify=not no_data)
+        with limit_time(limits.time_s, lambda: f"bench {shorten(bench)!r}"):
+            run = again(overrides=fields, verify=not no_data)
         told = _figures_of(run)
         what_ifs = None
         if what_if:

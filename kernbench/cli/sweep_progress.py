@@ -41,7 +41,6 @@ def show_progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
-
     from rich.table import Column
 
     def whole() -> Column:

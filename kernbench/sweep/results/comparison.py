@@ -85,7 +85,8 @@ class Comparison:
         moved = self.moved()
         shown = [*self.parameters, *(f"{name}{tail}" for name in self.columns for tail in ("_a", "_b", CHANGE))]
         cells = [[_cell(name, row[name]) for name in shown] for row in moved.to_dicts()]
-        title = f"{self.a.name} (a) and {self.b.name} (b): {len(moved)} of {plural(len(self.pairs), 'point')} moved"
+        names = [name if name == short else f"{name} ({short})" for short, name in (("a", self.a.name), ("b", self.b.name))]
+        title = f"{' and '.join(names)}: {len(moved)} of {plural(len(self.pairs), 'point')} moved"
         settings = [f"{name}: {a} in a, {b} in b" for name, (a, b) in self.changed_settings().items()]
         return html_table(title, shown if cells else [], cells, *settings)
 
