@@ -40,7 +40,11 @@ def worker(rank, torch, cubes, elements, dtype):
     "ccl-allreduce",
     "All-reduce over cubes and SIPs by the configured algorithm",
     fields=tray,
-    choices={"buffer_kind": ("tcm", "sram", "hbm"), "root": ("centre", "corner")},
+    choices={
+        "sip_topology": ("", "ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"),
+        "buffer_kind": ("tcm", "sram", "hbm"),
+        "root": ("centre", "corner"),
+    },
 )
 def run(
     torch,

@@ -86,7 +86,9 @@ def suggest(got: str, known: Iterable[str], *, most: int = 12) -> str:
     names = sorted(set(known))
     if not names:
         return "; none are known"
-    shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    shown = ", ".join(name or '""' for name in names[:most]) + (
+        f" and {len(names) - most} more" if len(names) > most else ""
+    )
     near = find_nearest(got, names)
     return f"; did you mean {near!r}? Known: {shown}" if near else f"; known: {shown}"
 

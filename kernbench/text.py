@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # A change is one word, and a number with its unit
-_WORD = re.compile(r"\S+ → \S+|\S*\d (?:[fpnµm]?s|[KMGT]?i?B|GB/s|TFLOPS|%|x)(?!\w)\S*|\S+")
+_WORD = re.compile(r"\S+ → \S+|\S*\d (?:[fpnµm]?s|min|h|[KMGT]?i?B|[MGT]B/s|[GT]FLOPS|%|x)(?!\w)\S*|\S+")
 
 
 def plural(count: int, noun: str) -> str:

@@ -37,7 +37,8 @@ DIMENSIONS: dict[str, dict[str, float]] = {
 _BY_ENDING = {"ns": "ns", "us": "us", "ms": "ms", "gbs": "GB/s", "tflops": "TFLOPS", "ghz": "GHz", "mm": "mm"}
 _DIMENSION_OF = {unit: name for name, units in DIMENSIONS.items() for unit in units}
 MOST_DIGITS = 300  # of a number, and before or after its point by its exponent
-_QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\W\d_].*?)?\s*")
+_SEVERAL = re.compile(r"\s*[\d.+-].*(?:,|:|\.\.)")  # a list or a range
 
 
 def parse(quantity: object, unit: str) -> float:
@@ -81,7 +82,7 @@ def _exact(quantity: object, unit: str) -> Fraction:
     units = DIMENSIONS[_DIMENSION_OF[unit]]
     matched = _QUANTITY.fullmatch(str(quantity)) if not isinstance(quantity, bool | None) else None
     if matched is None:
-        raise ValueError(f"got {quantity!r}, expected a number, {_with_units(units)}")
+        raise ValueError(f"got {quantity!r}, expected {_count_expected(quantity)}, {_with_units(units)}")
     written, got = matched[1], matched[2] or unit
     if len(written) > MOST_DIGITS or abs(int(written.lower().partition("e")[2] or 0)) > MOST_DIGITS:
         raise ValueError(f"got {str(quantity)[:20]!r}, expected a number that is not out of all proportion")
@@ -89,6 +90,11 @@ def _exact(quantity: object, unit: str) -> Fraction:
     if got not in units:
         raise ValueError(f"got {quantity!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
     return number * Fraction(str(units[got])) / Fraction(str(units[unit]))
+
+
+def _count_expected(quantity: object) -> str:
+    several = isinstance(quantity, str) and _SEVERAL.match(quantity)
+    return "one number (kernbench sweep takes lists, 2,4, and ranges, 2:16:x2)" if several else "a number"
 
 
 def _with_units(units: dict[str, float]) -> str:

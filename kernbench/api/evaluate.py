@@ -77,7 +77,7 @@ def evaluate(
     overrides: Mapping[str, object] | None = None,
     mode: str = "hybrid",
     verify: bool = False,
-    on_row: Callable[[Mapping[str, Any]], object] = lambda _row: None,
+    on_row: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> EvaluationResult:
     """Run an evaluation on a machine: "gemm", "attention" or "allreduce"; nothing is written.
 
@@ -88,7 +88,8 @@ def evaluate(
     found = find_evaluation(name)
     check_measured(mode)
     typed = read_settings(name, settings or {}, "settings")
-    table = find_part(found.run)(topology, **typed, overrides=overrides, mode=mode, verify=verify, on_row=on_row)
+    settled: dict[str, Any] = typed if on_row is None else {**typed, "on_row": on_row}
+    table = find_part(found.run)(topology, **settled, overrides=overrides, mode=mode, verify=verify)
     violations = find_part(found.check)(table) if found.check else ()
     return EvaluationResult(name, str(topology), mode, typed, dict(overrides or {}), table, tuple(violations))
 

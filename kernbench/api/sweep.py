@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.errors import InputError
 from kernbench.notebook import html_table
 from kernbench.report.objectives import choose_objectives
 from kernbench.report.sensitivity import find_sensitivities
@@ -75,7 +76,9 @@ class SweepResult:
         return find_rows(self.table.lazy(), pareto_front(self._columns, self._objectives))
 
     def best(self, most: int = 1) -> polars.DataFrame:
-        """The best rows by the first objective, at most `most`; empty if no point has a result."""
+        """The best rows by the first objective, at most `most`; empty if no point has a result. Errors: InputError."""
+        if most < 0:
+            raise InputError(f"best takes a number of rows, 0 or more; got {most}")
         return find_rows(self.table.lazy(), rank_points(self._columns, self._objectives[0], most))
 
     @property

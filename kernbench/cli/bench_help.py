@@ -39,7 +39,7 @@ class BenchCommand(click.Command):
             (f"{row['field']}={row['default']}", f"{row['meaning']} ({row['allowed']})".strip())
             for row in parameter_rows(found)
         ]
-        with formatter.section(f"Parameters of {found.name}, with their defaults, for --set"):
+        with formatter.section(f"Parameters of {found.name} for --set, with defaults"):
             formatter.write_dl(rows or [("none", "")])
 
     def _bench(self, ctx: click.Context) -> str | None:

@@ -1,20 +1,18 @@
 """All that has a name: benches, machines, model sheets, sweeps and collective algorithms, with a line about each.
 
-Benches of PEs and of Tanto programs are loaded; of task graphs and collectives only the docstring is read. What cannot be
-read is a sentence beside the rest, never an end of it.
+Of task graphs and collectives only the docstring is read. What cannot be read is a sentence beside the rest, never an end
+of it.
 """
 
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterable
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from sys import stderr
 
 from kernbench import library
+from kernbench.cli.declared_benches import find_declared
 from kernbench.errors import InputError
 from kernbench.library import show_path
 from kernbench.schema.guards import is_mapping
@@ -73,14 +71,8 @@ def list_entries(kind: str) -> tuple[list[Entry], list[str]]:
 
 
 def names_of(kind: str) -> list[str]:
-    """The names of a kind; benches that do not load are left out in silence."""
-    if kind != "bench":
-        return library.list_names(KINDS[kind])
-    from kernbench.runs.bench import list_benches, list_tanto_benches
-
-    with redirect_stdout(stderr), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [bench.name for bench in (*list_benches(), *list_tanto_benches())]
+    """The names of a kind; of benches those that files declare by a constant name."""
+    return library.list_names(KINDS[kind]) if kind != "bench" else list(find_declared())
 
 
 def kinds_of_file(path: Path) -> list[str]:

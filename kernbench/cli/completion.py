@@ -6,23 +6,29 @@ topology are kept in the cache, under the state of all files that they follow fr
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from kernbench import library
+from kernbench.cli.declared_benches import find_cases, find_declared
 from kernbench.errors import KernBenchError
 from kernbench.modes import Mode
+from kernbench.schema.guards import is_mapping
 
 TOPOLOGY = "topology."
+DEFAULT = "sip_2x4x4"  # the machine of most commands
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 _KEPT = 16  # files of fields
 
 
@@ -59,7 +65,7 @@ def register() -> None:
 
 def benches(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Benches of PEs and of Tanto programs, and Python files."""
-    return [*_items(_declared(), incomplete), *_files(incomplete, ".py")]
+    return [*_items(find_declared(), incomplete), *_files(incomplete, ".py")]
 
 
 def topologies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -73,8 +79,29 @@ def sweeps(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 
 def swept(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `kernbench sweep` takes: sweeps, benches, and files of either."""
-    return [*sweeps(context, parameter, incomplete), *benches(context, parameter, incomplete)]
+    """What `kernbench sweep` takes: sweeps, benches, and files of either; task graphs and patterns if it is none of these."""
+    found = [*sweeps(context, parameter, incomplete), *benches(context, parameter, incomplete)]
+    return found or [*task_graphs(context, parameter, incomplete), *patterns(context, parameter, incomplete)]
+
+
+def graph_sweeps(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Sweeps of task graphs, and YAML files."""
+    return [*_items(library.list_names("sweeps/pto"), incomplete), *_files(incomplete, ".yaml")]
+
+
+def cases(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Cases of the bench of task graphs that is named."""
+    return _items(find_cases(_first(context, "bench")), incomplete)
+
+
+def runtimes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Runtimes that build a graph of tasks."""
+    return _items(("host_build_graph", "aicpu_build_graph", "tensormap_and_ringbuffer"), incomplete)
+
+
+def patterns(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Patterns of traffic."""
+    return _items(_patterns(), incomplete)
 
 
 def task_graphs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -82,19 +109,20 @@ def task_graphs(_context: click.Context, _parameter: click.Parameter, incomplete
     return [*_items(library.list_names("benches/pto"), incomplete), *_files(incomplete, ".py")]
 
 
-def modes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Modes of a run."""
-    return _items([mode for mode in Mode if mode != Mode.AUTO], incomplete)
+def modes(known: Sequence[Mode]) -> Complete:
+    """A function that offers these modes."""
+    return lambda _context, _parameter, incomplete: _items(known, incomplete)
 
 
 def shown(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What `kernbench show` takes: a name of any kind, then fields of the machine that was named."""
     given: tuple[str, ...] = context.params.get("names") or ()
-    if given and not context.params.get("diff"):
+    differs = bool(context.params.get("diff"))
+    if len(given) == 1 + differs:
         return _items(_fields(given[0]), incomplete)
-    kinds = ("topology", "models", "sweeps", "benches/pto", "benches/ccl")
-    names = [*_declared(), *(name for kind in kinds for name in library.list_names(kind))]
-    return _items(dict.fromkeys(names), incomplete)
+    kinds = ("topology", "models", *(() if differs else ("sweeps", "benches/pto", "benches/ccl")))
+    names = [name for kind in kinds for name in library.list_names(kind)]
+    return _items(dict.fromkeys(names if differs else [*find_declared(), *names]), incomplete)
 
 
 def evaluations(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -111,8 +139,9 @@ def web(_context: click.Context, _parameter: click.Parameter, incomplete: str) -
 
 def assignments(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """`path=value`: parameters of the bench or evaluation, fields of the topology, then the values of those that take few."""
-    own = _evaluation_values(context) if context.info_name == "evaluate" else _bench_values(context)
-    values = {**own, **_topology_values(context)}
+    asked = _find_asked(context)
+    fields = _fields(asked.topology)
+    values = {**asked.values, **{asked.prefix + path: tuple(known) for path, known in fields.items()}}
     left, equals, right = incomplete.partition("=")
     if equals:
         return [CompletionItem(f"{left}={value}") for value in values.get(left, ()) if value.startswith(right)]
@@ -120,6 +149,11 @@ def assignments(context: click.Context, _parameter: click.Parameter, incomplete:
         values = {path: () for path in values if not path.startswith(TOPOLOGY)}
         return _items([*(f"{path}=" for path in values), TOPOLOGY], incomplete)
     return _items([f"{path}=" for path in values], incomplete)
+
+
+def varied(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`field=` of the topology, for `--vary`."""
+    return _items([f"{path}=" for path in _fields(_find_asked(context).topology)], incomplete)
 
 
 def _items(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
@@ -135,67 +169,62 @@ def _files(incomplete: str, suffix: str) -> list[CompletionItem]:
     return []
 
 
-def _declared() -> dict[str, dict[str, tuple[str, ...]]]:
-    """The benches that files declare by a constant name, with the values that each parameter is known to take."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for kind in ("benches", "benches/tanto"):
-        for folder in library.folders(kind):
-            for path in sorted(folder.glob("[!_.]*.py")):
-                with suppress(OSError, SyntaxError, ValueError):
-                    found = {**dict(_declarations(ast.parse(path.read_bytes()))), **found}
-    return found
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a command line names: its machine, and the parameters of its workload with their values, if they take few."""
+
+    topology: str
+    values: Mapping[str, tuple[str, ...]]
+    prefix: str = TOPOLOGY  # of the fields of the machine
 
 
-def _declarations(module: ast.Module) -> Iterator[tuple[str, dict[str, tuple[str, ...]]]]:
-    constants = {
-        target.id: node.value
-        for node in module.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for function in module.body:
-        for call in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "bench" and call.args:
-                name = call.args[0]
-                if isinstance(name, ast.Constant) and isinstance(function, ast.FunctionDef):
-                    yield str(name.value), _parameters(function, call, constants)
+def _find_asked(context: click.Context) -> _Asked:
+    known = {parameter.name for parameter in context.command.params}
+    if context.info_name == "show":
+        return _Asked(_first(context, "names"), {})
+    if context.info_name == "evaluate":
+        return _Asked(_given_topology(context) or DEFAULT, _evaluation_values(context))
+    if known.isdisjoint({"bench", "grid"}):
+        default = context.params.get("topology") or "ascend_910b2"  # of `pto replay`
+        return _Asked(_given_topology(context) or str(default), {}, prefix="")
+    grid = _read_grid(_first(context, "grid")) if "grid" in known else {}
+    name = grid.get("bench") or grid.get("pattern") or _first(context, "bench" if "bench" in known else "grid")
+    usual, values = _find_workload(str(name).removeprefix("bench:"))
+    return _Asked(_given_topology(context) or str(grid.get("topology") or usual), values)
 
 
-def _parameters(
-    function: ast.FunctionDef, call: ast.Call, constants: Mapping[str, ast.expr]
-) -> dict[str, tuple[str, ...]]:
-    arguments = function.args
-    ordinary = [*arguments.posonlyargs, *arguments.args][1:]  # the first is the context
-    defaults = dict(zip(reversed(ordinary), reversed(arguments.defaults), strict=False))
-    defaults |= dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
-    found = {one.arg: _truths(defaults.get(one)) for one in (*ordinary, *arguments.kwonlyargs)}
-    given = next((keyword.value for keyword in call.keywords if keyword.arg == "choices"), None)
-    if isinstance(given, ast.Dict):
-        for name, values in zip(given.keys, given.values, strict=True):
-            if isinstance(name, ast.Constant):
-                found[str(name.value)] = tuple(_constants(values, constants))
-    return found
+def _given_topology(context: click.Context) -> str | None:
+    """The machine that the command line names; None if it is a default."""
+    chosen = context.get_parameter_source("topology") is ParameterSource.COMMANDLINE
+    return context.params.get("topology") if chosen else None
 
 
-def _truths(default: ast.expr | None) -> tuple[str, ...]:
-    return ("true", "false") if isinstance(default, ast.Constant) and isinstance(default.value, bool) else ()
+def _read_grid(name: str) -> Mapping[str, object]:
+    with suppress(KernBenchError, OSError):
+        from kernbench.schema.yaml import load
+
+        tree = load(library.find("sweeps", name)).plain()
+        return tree if is_mapping(tree) else {}
+    return {}
 
 
-def _constants(node: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
-    """The texts in a tuple, a list or the keys of a mapping, also behind a name of the module or a call of `tuple`."""
-    if isinstance(node, ast.Call) and node.args:
-        node = node.args[0]
-    if isinstance(node, ast.Name):
-        node = constants.get(node.id, node)
-    elements = node.keys if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Tuple | ast.List) else ()
-    for one in elements:
-        if isinstance(one, ast.Constant):
-            yield str(one.value)
+def _find_workload(name: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
+    """The machine that a bench or a pattern usually has, and its parameters; the default machine for an unknown name."""
+    if values := find_declared().get(name):
+        return ("wormhole_n150" if name.startswith("tanto-") else DEFAULT), values
+    if named := find_cases(name):
+        return "ascend_910b2", dict.fromkeys((one for parameters in named.values() for one in parameters), ())
+    if name in _patterns():
+        from kernbench.traffic.pattern_run import PatternParameters
+
+        return "mesh_8x8", {one.name: () for one in dataclass_fields(PatternParameters) if one.name != "pattern"}
+    return DEFAULT, {}
 
 
-def _bench_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:
-    return _declared().get(_first(context, "bench") or _first(context, "grid"), {})
+def _patterns() -> Iterable[str]:
+    from kernbench.traffic.patterns import PATTERNS
+
+    return PATTERNS
 
 
 def _evaluation_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:
@@ -210,17 +239,6 @@ def _first(context: click.Context, argument: str) -> str:
     given: Any = context.params.get(argument)
     words: list[str] = [given] if isinstance(given, str) else [*(given or context.args)]
     return words[0] if words else ""
-
-
-def _topology_values(context: click.Context) -> dict[str, tuple[str, ...]]:
-    """The fields of the command's machine; without `topology.` before them where a command has no other parameters."""
-    topology = context.params.get("topology")
-    if not isinstance(topology, str):
-        topology = _first(context, "names") or "sip_2x4x4"
-    known = {parameter.name for parameter in context.command.params}
-    with_bench = not known.isdisjoint({"bench", "grid"}) or context.info_name == "evaluate"
-    prefix = TOPOLOGY if with_bench or context.info_name == "show" else ""
-    return {prefix + path: tuple(values) for path, values in _fields(topology).items()}
 
 
 def _fields(topology: str) -> dict[str, list[str]]:

@@ -101,8 +101,12 @@ def _bench_row(index: int, bench: Bench, replaces: bool) -> dict[str, object]:
         "index": index,
         "name": bench.name,
         "description": _description(Entry("bench", bench.name, bench.description, bench.file, replaces)),
-        "parameters": " ".join(f"{key}={value}" for key, value in bench.parameters.items()),
+        "parameters": " ".join(f"{key}={_text(value)}" for key, value in bench.parameters.items()),
     }
+
+
+def _text(value: object) -> object:
+    return '""' if value == "" else value
 
 
 def _description(entry: Entry) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from io import StringIO, TextIOWrapper
+from io import TextIOWrapper
 from traceback import print_exc
 from typing import TextIO
 
@@ -26,6 +26,7 @@ import click
 from kernbench.atomic_output import FULL
 from kernbench.characters import check_characters
 from kernbench.cli.environment import check_environment
+from kernbench.cli.help_text import HelpContext
 from kernbench.cli.screen import complain
 from kernbench.cli.starter import end_with_starter
 from kernbench.errors import KernBenchError, suggest
@@ -87,7 +88,9 @@ def _debug_option() -> click.Option:
 
 
 class SuggestingGroup(click.Group):
-    """A group whose error for an unknown command has the nearest known one."""
+    """A group whose error for an unknown command has the nearest known one, and whose help has a whole line of each."""
+
+    context_class = HelpContext
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by name. Errors: UsageError for an unknown one."""
@@ -97,6 +100,15 @@ class SuggestingGroup(click.Group):
         if ctx.resilient_parsing or cmd_name.startswith("-"):
             return None
         raise click.UsageError(f"there is no command {cmd_name!r}{suggest(cmd_name, known)}", ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in `--help`, each with the first sentence of its own help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._sentence(ctx, name)) for name in self.list_commands(ctx)])
+
+    def _sentence(self, ctx: click.Context, name: str) -> str:
+        command = self.get_command(ctx, name)
+        return " ".join((command.help or "").partition("\n\n")[0].split()) if command else ""
 
 
 class Commands(SuggestingGroup):
@@ -113,14 +125,14 @@ class Commands(SuggestingGroup):
         command: click.Command = import_module(f"kernbench.cli.{cmd_name}").command
         inner = command.commands.values() if isinstance(command, click.Group) else ()
         for each in (command, *inner):
+            each.context_class = HelpContext
             if not any("--debug" in parameter.opts for parameter in each.params):
                 each.params.append(_debug_option())
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands in `--help`, from the table and without their modules."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def _sentence(self, ctx: click.Context, name: str) -> str:
+        """From the table, without the module of the command."""
+        return COMMANDS[name]
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -176,10 +188,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_rest(sys.stdout)
         return 1
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show(sys.stderr)
+        return error.exit_code
     except click.ClickException as error:  # wrong usage; the message is click's
-        said = StringIO()
-        error.show(said)
-        _tell(said.getvalue().rstrip("\n"))
+        _tell(f"error: {_word_usage(error)}")
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
         _tell("error: interrupted")
@@ -198,6 +211,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sentence = f"this is a bug in kernbench or in code it was given: {type(error).__name__}: {error}"
         _report(sentence if settings.debug else f"{sentence}; --debug shows where", settings)
         return 1
+
+
+def _word_usage(error: click.ClickException) -> str:
+    """What is wrong with the words of a command, in click's sentence, and what says how it would be right."""
+    sentence = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    remedy = "" if context is None else f"; {context.command_path} --help says what it takes"
+    return f"{sentence[:1].lower()}{sentence[1:]}{remedy}"
 
 
 @contextmanager

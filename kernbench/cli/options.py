@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kernbench.cli import completion
+from kernbench.modes import EVENT_MODES, Mode
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -23,10 +24,12 @@ TOPOLOGY: Option = click.option(
 )
 
 
-def mode(more: str = "") -> Option:
-    """The option `--mode`; `more` describes modes beyond hybrid and flit."""
+def mode(more: str = "", known: Sequence[Mode] = EVENT_MODES) -> Option:
+    """The option `--mode`; `more` describes those of the known modes that are neither hybrid nor flit."""
     text = f"hybrid or flit: the same times, found in two ways{more}."
-    return click.option("--mode", default="hybrid", show_default=True, help=text, shell_complete=completion.modes)
+    return click.option(
+        "--mode", default="hybrid", show_default=True, help=text, shell_complete=completion.modes(known)
+    )
 
 
 KIND: Option = click.option(
@@ -56,7 +59,8 @@ TRACE_FILTER: Option = click.option(
     "trace_filters",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Of a trace: part=sip0.cube0.pe*, kind=memory,gemm,math,control,path,counters or time=1us..2us; may be repeated.",
+    help="Of a trace: part=sip0.cube0.pe*, kind=memory,gemm (of memory, gemm, math, control, path and counters) or "
+    "time=1us..2us; may be repeated.",
 )
 
 

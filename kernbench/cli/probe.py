@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.errors import InputError
 
 OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
@@ -31,7 +31,11 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
     type=click.Path(path_type=Path),
     help="Flows from a CSV file with the columns src, dst, bytes, start_ns and, if you like, kind.",
 )
-@click.option("--pattern", help="uniform, transpose, bitcomp, hotspot, neighbor or tornado, on a mesh.")
+@click.option(
+    "--pattern",
+    help="uniform, transpose, bitcomp, hotspot, neighbor or tornado, on a mesh.",
+    shell_complete=completion.patterns,
+)
 @click.option(
     "--load",
     default="0.05:0.6:0.05",
@@ -46,6 +50,7 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
     "--vary",
     metavar="FIELD=VALUE,VALUE",
     help="Of a pattern: a curve for each value of a topology field, in one plot, such as flow_control=unbounded,credit.",
+    shell_complete=completion.varied,
 )
 @click.option(
     "--explain",

@@ -14,6 +14,7 @@ from kernbench.cli.network_waits import show_network_waits
 from kernbench.cli.probe_effort import show_effort
 from kernbench.cli.screen import say, show
 from kernbench.report.text_table import Field, figures_table
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
@@ -101,12 +102,12 @@ def _keep(
         return
     shown = table if len(table) <= MOST_SHOWN else table.sort("latency_ns", descending=True).head(MOST_SHOWN)
     of = "" if len(table) <= MOST_SHOWN else f"; the {MOST_SHOWN} slowest"
-    say(f"{len(table):,} flows on {result.topology}, {result.mode} mode{of}", bold=True)
+    say(f"{plural(len(table), 'flow')} on {result.topology}, {result.mode} mode{of}", bold=True)
     show(figures_table(shown.to_dicts(), COLUMNS))
     if arrivals := result.list_arrivals():
         slowest = sorted(arrivals, key=itemgetter("latency_ns"), reverse=True)[:MOST_SHOWN]
         of = "" if len(slowest) == len(arrivals) else f"; the {MOST_SHOWN} slowest"
-        say(f"{len(arrivals):,} arrivals of multicasts{of}", bold=True)
+        say(f"{plural(len(arrivals), 'arrival')} of multicasts{of}", bold=True)
         show(figures_table(arrivals if not of else slowest, ARRIVAL_COLUMNS))
     if result.network is not None:
         show_network_waits(result.network.to_dict(), MOST_SHOWN)

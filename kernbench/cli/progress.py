@@ -43,13 +43,14 @@ def progress() -> Generator[Display]:
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
 
     columns = (
-        SpinnerColumn(),
+        SpinnerColumn(table_column=Column(no_wrap=True)),  # only the bar shrinks, and no time is cut
         TextColumn("{task.description}"),
         BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TimeElapsedColumn(Column(no_wrap=True)),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as bar:
@@ -103,7 +104,7 @@ def _write_lines() -> Display:
 
 
 def _tell_runs(done: float, total: int) -> str:
-    return f"what if: {done:.1f} of {total} runs done"
+    return f"what if: {f'{done:.1f}'.removesuffix('.0')} of {total} runs done"
 
 
 def _stay_silent(_text: str) -> None:

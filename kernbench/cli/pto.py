@@ -17,7 +17,7 @@ import click
 from kernbench.cli import completion, options
 from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import say, show
-from kernbench.errors import RunError
+from kernbench.errors import RunError, shorten
 
 if TYPE_CHECKING:
     from kernbench.pto.bench import BenchRun
@@ -110,15 +110,18 @@ def replay_command(
 
 @command.command("run")
 @click.argument("bench", shell_complete=completion.task_graphs)
-@click.option("--case", help="One of the bench's cases.  [default: its first]")
+@click.option("--case", help="One of the bench's cases.  [default: its first]", shell_complete=completion.cases)
 @click.option(
-    "--runtime", help="host_build_graph, aicpu_build_graph or tensormap_and_ringbuffer.  [default: the bench's]"
+    "--runtime",
+    help="host_build_graph, aicpu_build_graph or tensormap_and_ringbuffer.  [default: the bench's]",
+    shell_complete=completion.runtimes,
 )
 @TOPOLOGY
 @options.mode()
 @options.assignments(f"A parameter of the case (batch=64), or a{FIELDS[1:]}")
 @click.option("--no-data", is_flag=True, help="Compute no numbers, and compare none: times alone.")
 @WHAT_IF
+@options.TIME_LIMIT
 @options.TRACE
 @options.AS_JSON
 @options.out("Keep the swimlane, the figures and the run in this directory, for kernbench web.")
@@ -132,6 +135,7 @@ def run_command(
     assignments: tuple[str, ...],
     no_data: bool,
     what_if: bool,
+    time_limit: str | None,
     trace: Path | None,
     as_json: bool,
     out: Path | None,
@@ -145,15 +149,19 @@ def run_command(
     from kernbench.cli.progress import progress
     from kernbench.cli.summary import tell_settings
     from kernbench.cli.traces import check_outputs
+    from kernbench.limits.run_limits import read_limits
+    from kernbench.limits.time_limit import limit_time
 
     parameters, overrides = split_assignments(assignments)
+    limits = read_limits(time_limit)
     check_outputs(out, forms, trace)
     with redirect_stdout(sys.stderr), progress() as display:
         display.say("running the graph")
         from kernbench.pto.what_if import find_what_ifs
 
         again, fields = _prepare(bench, topology, case, runtime, mode, parameters, overrides)
-        run = again(overrides=fields, verify=not no_data)
+        with limit_time(limits.time_s, lambda: f"bench {shorten(bench)!r}"):
+            run = again(overrides=fields, verify=not no_data)
         told = _figures_of(run)
         what_ifs = None
         if what_if:
@@ -227,14 +235,12 @@ def _show_run(run: BenchRun, told: Mapping[str, Any], settings: str, *, as_json:
     else:
         say(f"{told['bench']} on {run.topology}, {told['runtime']}{settings}", bold=True)
         _show(summarise(run.outcome), told)
-        if run.verified:
-            say("numbers: as the golden ones")
     if run.verified is False:
         raise RunError("; ".join(run.mismatches))
 
 
 @command.command("sweep")
-@click.argument("grid")
+@click.argument("grid", shell_complete=completion.graph_sweeps)
 @options.AS_JSON
 @options.out("Keep the table in this directory.  [default: results/pto-<name of the grid>]")
 @options.FORMS

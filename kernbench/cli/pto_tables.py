@@ -16,15 +16,20 @@ STAGES = {
     "core": Field("core", rank=3),
     "tasks": Field("tasks", ",d", rank=4),
     "blocks": Field("blocks", ",d", rank=1),
-    "start_us": Field("first start, µs", ",.3f"),
-    "end_us": Field("last end, µs", ",.3f"),
-    "busy_us": Field("busy, µs", ",.3f"),
-    "mean_us": Field("mean, µs", ",.3f", rank=2),
+    "start_us": Field("first start µs", ",.3f"),
+    "end_us": Field("last end µs", ",.3f"),
+    "busy_us": Field("busy µs", ",.3f"),
+    "mean_us": Field("mean µs", ",.3f", rank=2),
 }
 WHAT_IF = {
     "twice": Field("twice as fast or large"),
-    "run_us": Field("run, µs", ",.3f"),
-    "saved_us": Field("saved, µs", ",.3f"),
+    "run_us": Field("run µs", ",.3f"),
+    "saved_us": Field("saved µs", ",.3f"),
+}
+NUMBERS = {
+    True: ("right", "every output is as the golden one"),
+    False: ("wrong", "the error says where"),
+    None: ("not checked", "--no-data was given"),
 }
 RESULTS = ("span_us",)  # of a sweep: the columns that are never left out
 
@@ -43,7 +48,7 @@ def summary_table(summary: Summary, told: Mapping[str, Any]) -> TextTable:
         if name in told:
             lines.append((label, f"{told[name]:,.3f} µs", note))
     for kind, share in summary.utilisation.items():
-        lines.append((kind, f"{100 * share:.1f} %", "of the span, all cores of the kind"))
+        lines.append((kind, f"{share:.1%}", "of the span, all cores of the kind"))
     peaks = summary.peaks
     entries = f"{peaks['dep_entries']:,} dependency and {peaks['map_entries']:,} map entries"
     note = f"{peaks['heap_bytes']:,} bytes of heap, {entries}, {peaks['ready']:,} ready tasks"
@@ -51,6 +56,8 @@ def summary_table(summary: Summary, told: Mapping[str, Any]) -> TextTable:
     if summary.blocked:
         note = f"allocations had to wait; {summary.recycled:,} took a slot again"
         lines.append(("blocked", f"{summary.blocked:,}", note))
+    if "verified" in told:
+        lines.append(("numbers", *NUMBERS[told["verified"]]))
     return list_table(lines)
 
 
@@ -63,7 +70,9 @@ def thread_table(summary: Summary) -> TextTable:
     """The time of each thread, by phase."""
     phases = [*(phase.name.lower() for phase in Phase), "poll"]
     phases = [name for name in phases if any(name in each for each in summary.threads.values())]
-    fields = {"thread": Field("thread, µs")} | {name: Field(name.replace("_", " "), ",.3f", rank=1) for name in phases}
+    fields = {"thread": Field("thread")} | {
+        name: Field(f"{name.replace('_', ' ')} µs", ",.3f", rank=1) for name in phases
+    }
     rows = [{**dict.fromkeys(phases), "thread": thread, **each} for thread, each in summary.threads.items()]
     return figures_table(rows, fields)
 

@@ -16,7 +16,7 @@ from kernbench.cli.bench_help import BenchCommand
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.library import show_path
-from kernbench.modes import Mode
+from kernbench.modes import RUN_MODES, Mode
 
 if TYPE_CHECKING:
     from kernbench.cli.progress import Display
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command("run", cls=BenchCommand)
 @click.argument("bench", shell_complete=completion.benches)
 @options.TOPOLOGY
-@options.mode("; analytic: bounds, without events")
+@options.mode("; analytic: bounds, without events", RUN_MODES)
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
 @click.option("--live", is_flag=True, help="Run kernels step by step with their data, for those that branch on values.")
 @click.option("--device", default="all", show_default=True, help="Which SIPs the bench may use: all or sip:N.")

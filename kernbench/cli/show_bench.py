@@ -32,7 +32,7 @@ def show_bench(name: str, prefix: str | None) -> Shown:
         [Section("", rows, COLUMNS)] if rows else [],
         data,
         text=found.text,
-        remarks=[f"kernbench run {found.name}{_example(found.parameters)} runs it with another value"] if rows else [],
+        remarks=[_remark(found)],
     )
     return shown.only(prefix) if prefix else shown
 
@@ -120,8 +120,11 @@ def show_collective(name: str, _prefix: str | None = None) -> Shown:
     return Shown(file.stem, "collective algorithm", description, show_path(file), sections, data, text=rest.strip())
 
 
-def _example(parameters: Mapping[str, object]) -> str:
-    return next((f" --set {name}={_text(value)}" for name, value in parameters.items()), "")
+def _remark(found: Bench) -> str:
+    chip = " --topology wormhole_n150" if found.is_tanto else ""
+    run = f"kernbench run {found.name}{chip}"
+    first = next(iter(found.parameters), None)
+    return f"{run} runs it" if first is None else f"{run} --set {first}=VALUE runs it with another value"
 
 
 def _text(value: object) -> str:

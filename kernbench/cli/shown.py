@@ -39,10 +39,7 @@ class Shown:
         fields = [row[FIELD] for section in self.sections for row in section.rows if FIELD in row]
         wanted = set(matching(prefix, fields))
         if not wanted:
-            sections = {one.partition(".")[0] for one in fields}
-            raise InputError(
-                f"{self.name} has no field {prefix!r}{suggest(prefix, fields if '.' in prefix else sections)}"
-            )
+            raise InputError(f"{self.name} has no field {prefix!r}{suggest(prefix, _near(prefix, fields))}")
         kept = (
             Section(section.title, rows, section.columns)
             for section in self.sections
@@ -57,6 +54,14 @@ def matching(prefix: str, fields: Sequence[str]) -> list[str]:
     prefix = prefix.removeprefix("topology.") if prefix not in fields else prefix
     below = [one for one in fields if f"{one}.".startswith(f"{prefix}.")]
     return below or [one for one in fields if one.startswith(prefix)]
+
+
+def _near(prefix: str, fields: Sequence[str]) -> Sequence[str]:
+    """The fields whose names hold the last part of a prefix, else those of its section, else all sections."""
+    head, dot, last = prefix.rpartition(".")
+    holding = [one for one in fields if last in one]
+    beside = [one for one in fields if dot and one.startswith(f"{head}.")]
+    return holding or beside or list(dict.fromkeys(one.partition(".")[0] for one in fields))
 
 
 def print_shown(shown: Shown) -> None:

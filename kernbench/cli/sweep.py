@@ -20,6 +20,7 @@ from kernbench.cli.progress import status_line
 from kernbench.cli.screen import say, show
 from kernbench.cli.sweep_progress import show_progress, tell_assignments
 from kernbench.errors import RunError
+from kernbench.modes import SWEEP_MODES
 from kernbench.sweep.row import OK
 from kernbench.text import plural
 
@@ -47,7 +48,7 @@ MOST_SHOWN = 3  # failed points named one by one
 @click.option(
     "--mode",
     help="hybrid, flit, analytic or auto.  [default: the grid's, else hybrid]",
-    shell_complete=completion.modes,
+    shell_complete=completion.modes(SWEEP_MODES),
 )
 @click.option(
     "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."

@@ -41,9 +41,14 @@ def show_progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
-    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), *times, TextColumn("{task.description}"))
+    def whole() -> Column:
+        return Column(no_wrap=True)  # the bar shrinks, and no time is cut
+
+    times = (TimeElapsedColumn(whole()), TextColumn("left"), TimeRemainingColumn(table_column=whole()))
+    counts = MofNCompleteColumn(table_column=whole())
+    columns = (SpinnerColumn(table_column=whole()), BarColumn(), counts, *times, TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True) as progress:
         task, done, under_way = progress.add_task("", total=_to_run(plan)), 0, dict[int, float]()
 

@@ -15,7 +15,7 @@ import click
 
 from kernbench.cli import completion, options
 from kernbench.cli.main import SuggestingGroup
-from kernbench.cli.screen import complain, say
+from kernbench.cli.screen import complain, say, show
 from kernbench.errors import InputError, KernBenchError, shorten
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def command() -> None:
     show_default=True,
     help="How floats become bfloat16.",
 )
-@click.option("--no-numbers", is_flag=True, help="Only times: move and compute no data, where no kernel reads any.")
+@click.option("--no-data", is_flag=True, help="Only times: move and compute no numbers, where no kernel reads any.")
 @_DEFINE
 @options.assignments("A topology field (tensix_core.fidelity=lofi)")
 @click.option("--explain", is_flag=True, help="Say where the time went.")
@@ -84,7 +84,7 @@ def run(
     topology: str,
     mode: str,
     rounding: str,
-    no_numbers: bool,
+    no_data: bool,
     defines: tuple[str, ...],
     assignments: tuple[str, ...],
     explain: bool,
@@ -128,7 +128,7 @@ def run(
         inputs=inputs,
         defines=defines,
         rounding=rounding,
-        numbers=not no_numbers,
+        numbers=not no_data,
     )
     asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
     runs = _Runs(device, files, mode, limits.time_s, overrides, request, asked)
@@ -252,7 +252,10 @@ class _Runs:
                 )
             wall_s = perf_counter() - started
             found = {} if result.error else self._tell(result, spec, folder, wall_s, display)
-        _show(result, found, self.asked.as_json)
+        from kernbench.cli.summary import tell_settings
+
+        place = f"{self.device.machine.name}, {self.mode} mode{tell_settings({}, {}, self.overrides)}"
+        _show(result, found, place, as_json=self.asked.as_json)
         if result.error:
             complain(f"error: {result.error}")
         return 2 if result.error else 0
@@ -294,13 +297,21 @@ def _write_buffers(device: Device, spec: ProgramSpec, directory: Path) -> None:
         np.save(directory / f"g{one.id}.npy", device.read(one.id))
 
 
-def _show(result: TantoResult, found: dict[str, Any], as_json: bool) -> None:
+def _show(result: TantoResult, found: dict[str, Any], place: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(result.to_dict() | found))
         return
-    time = "" if result.latency_ns is None else f"{result.latency_ns:,.1f} ns, {result.cycles:,.0f} cycles, "
-    say(f"{result.program}: {result.status}", bold=True)
-    say(f"{time}{result.cores} cores, {result.l1_peak_bytes:,} bytes of L1 at most")
+    from kernbench.report.text_table import list_table
+
+    say(f"{result.program} on {place}: {result.status}", bold=True)
+    lines = [
+        ("cores", f"{result.cores:,}", "that run kernels"),
+        ("L1", f"{result.l1_peak_bytes:,} B", "at most, of one core"),
+    ]
+    if result.latency_ns is not None:
+        clock = ("", f"{result.cycles:,.0f} cycles", "of the chip's clock")
+        lines = [("latency", f"{result.latency_ns:,.3f} ns", "simulated time, start to end of the run"), clock, *lines]
+    show(list_table(lines))
     for sentence in [str(race) for race in result.races] + [f"warning: {line}" for line in result.out_of_range]:
         say(sentence)
     if "explain" in found:

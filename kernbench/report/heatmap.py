@@ -53,7 +53,9 @@ def plot_heat(table: polars.DataFrame, objective: Objective, stem: Path, title: 
     best = best_of_each(shown, [across.column, up.column], objective)
     if best[objective.column].is_null().all():
         return style.discard(stem)
-    others = [axis for axis in ranked if axis not in (across, up)]
+    others = [
+        swept[column] for column in dict.fromkeys([*first, *swept]) if swept.get(column) not in (None, across, up)
+    ]
     with style.look():
         return style.save(_draw(best, objective, across, up, others, title), stem)
 

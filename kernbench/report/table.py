@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.report.sensitivity import Sensitivity
@@ -22,11 +22,14 @@ RANKS = {
     VERSUS: 1,
     "tflops_of_peak": 2,
     "achieved_tflops": 3,
+    "achieved_gbs": 3,
     "latency_ns": 4,
     "saturation_load": 5,
     "p99_ns": 6,
     "accepted": 7,
 }
+DECIMALS = {"achieved_tflops": ",.3f", "achieved_gbs": ",.1f", "accepted": ",.3f", "saturation_load": ",.3f"}
+UNITS = {"tflops": "TFLOPS", "gbs": "GB/s"}
 PARAMETERS = DEAR  # the rank of all varying parameters: the last ones go first
 TRAFFIC = ("accepted", "p99_ns", "saturation_load")
 WHOLE = "in table.parquet"
@@ -155,17 +158,22 @@ def _traffic_columns(rows: polars.DataFrame, shown: Container[str]) -> Iterator[
 
 
 def _bench_columns(rows: polars.DataFrame, shown: Container[str]) -> Iterator[tuple[str, Column]]:
-    if "achieved_tflops" not in shown:
-        yield "achieved_tflops", _column("achieved_tflops", rows, ())
+    rate = "achieved_tflops" if rows["achieved_tflops"].sum() else "achieved_gbs"
+    if rate in rows.columns and rate not in shown:
+        yield rate, _column(rate, rows, ())
     if "tflops_of_peak" in rows.columns and rows["tflops_of_peak"].sum():
         of_peak = mark_bounds(rows, "tflops_of_peak", _percents(rows["tflops_of_peak"]))
         yield "tflops_of_peak", Column("of peak", of_peak, right=True, rank=RANKS["tflops_of_peak"])
-    yield "busy", Column("busy", _percents(rows["bottleneck_utilisation"]), right=True)
-    yield "bottleneck", Column("bottleneck", [name or "" for name in rows["bottleneck"]])
+    if rows["bottleneck"].count():  # bounds have none
+        yield "busy", Column("busy", _percents(rows["bottleneck_utilisation"]), right=True)
+        yield "bottleneck", Column("bottleneck", [name or "" for name in rows["bottleneck"]])
 
 
-def _percents(shares: Iterable[float | None]) -> list[str]:
-    return ["" if share is None else f"{share:.0%}" for share in shares]
+def _percents(shares: polars.Series) -> list[str]:
+    """Shares in whole percents; all with decimals if none reaches ten."""
+    most = float(shares.fill_null(0).max() or 0)  # pyright: ignore[reportArgumentType]
+    form = ".0%" if most >= 0.1 else ".1%" if most >= 0.01 else ".2%"
+    return ["" if share is None else f"{share:{form}}" for share in shares]
 
 
 def _cells(rows: polars.DataFrame, column: str) -> list[str]:
@@ -173,13 +181,10 @@ def _cells(rows: polars.DataFrame, column: str) -> list[str]:
 
 
 def _cell(column: str, value: Any) -> str:
-    if value is not None and column.endswith("_ns") and column in COLUMNS:
-        return f"{value:,.1f}"
-    if value is not None and column == "achieved_tflops":
-        return f"{value:,.3f}"
-    return format_value(value)
+    form = ",.1f" if column.endswith("_ns") and column in COLUMNS else DECIMALS.get(column)
+    return format_value(value) if value is None or form is None else f"{value:{form}}"
 
 
 def _heading(column: str) -> str:
     words = column.replace("_ns", " ns").replace("achieved_", "").replace("_", " ")
-    return "TFLOPS" if words == "tflops" else words
+    return UNITS.get(words, words)

@@ -206,9 +206,7 @@ def _repeat_programs(asked: Mapping[str, Any], topology: object, mode: object, f
         found += ["-D", text]
     rounding = _read_name("rounding", asked.get("rounding"))
     found += ["--rounding", rounding, *_say_machine(topology, mode, fields)]
-    return Repetition(
-        found if asked.get("numbers") else [*found, "--no-numbers"], [*files, *_file_of_machine(topology)]
-    )
+    return Repetition(found if asked.get("numbers") else [*found, "--no-data"], [*files, *_file_of_machine(topology)])
 
 
 def repeat_graph(

@@ -91,7 +91,7 @@ class RunResult:
 
     @property
     def _told(self) -> str:
-        given = "".join(f", {name} {value}" for name, value in self.parameters.items())
+        given = "".join(f", {name} {value}" for name, value in {**self.parameters, **self.overrides}.items())
         at_least = "at least " if self.binding is not None else ""
         return f"{self.bench} on {self.topology}, {self.mode} mode{given}: {at_least}{self.latency_ns:,.1f} ns"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernbench.characters import check_characters
 from kernbench.errors import InputError
-from kernbench.units import parse, parse_count, split
+from kernbench.units import parse, parse_count
 
 Scalar = bool | int | float | str
 
@@ -17,18 +17,13 @@ def read_parameter(name: str, default: Scalar, value: object, unit: str = "") ->
     try:
         return _read_as(type(default), value, name, unit)
     except (ValueError, TypeError, KeyError) as error:
-        problem = str(error) if _has_unit(default, value) else f"got {value!r}"
+        problem = str(error) if _begins_as_number(default, value) else f"got {value!r}"
         raise InputError(f"{name} is {type(default).__name__}, as its default {default!r}; {problem}") from None
 
 
-def _has_unit(default: Scalar, value: object) -> bool:
-    """Whether a value is a number with a unit, where a number is asked for."""
-    if not isinstance(value, str) or isinstance(default, bool | str):
-        return False
-    try:
-        return split(value)[1] != ""
-    except ValueError:
-        return False
+def _begins_as_number(default: Scalar, value: object) -> bool:
+    """Whether a text begins as a number does, where a number is asked for: the error is about the rest of it."""
+    return isinstance(value, str) and not isinstance(default, bool | str) and value.lstrip(" +-.")[:1].isdigit()
 
 
 def _read_as(kind: type[Scalar], value: object, name: str, unit: str) -> Scalar:

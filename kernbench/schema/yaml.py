@@ -98,8 +98,7 @@ def parse(text: str, file: str) -> Marked:
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         mark = Mark(file, at.line + 1, at.column + 1) if at else Mark(file)
-        # Newer parsers have a limit of their own, which they meet while they look ahead.
-        if "nesting depth" in (error.problem or ""):
+        if "nesting depth" in (error.problem or ""):  # a limit of newer parsers, met while they look ahead
             raise _too_deep(mark) from None
         raise InputError(f"{mark}: not YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:

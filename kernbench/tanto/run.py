@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.engine import Session
 from kernbench.tanto.cores.kernel import TantoDeadlock
 from kernbench.tanto.cores.races import Race
 from kernbench.tanto.loading import KernelFiles, ProgramLoader
@@ -15,6 +14,7 @@ from kernbench.tanto.program_file import ProgramSpec, load_program
 if TYPE_CHECKING:
     import polars
 
+    from kernbench.engine import Session
     from kernbench.engine.progress import OnProgress
     from kernbench.program.program import Program
     from kernbench.tanto.device import Device
@@ -89,6 +89,8 @@ def run_program(
         found.out_of_range = list(run.outside.values())
         return found
     found.out_of_range = list(run.outside.values())
+    from kernbench.engine import Session  # with numba, which those that only make programs do without
+
     session = Session(run.lowering.program, mode)
     now_fs = session.run(on_progress=on_progress)
     session.check_finished()

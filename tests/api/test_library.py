@@ -47,6 +47,8 @@ def test_a_sweep_returns_its_answers(swept: kernbench.SweepResult, tmp_path: Pat
     assert swept.scan().collect().equals(swept.table)
     assert swept.best(2)["latency_ns"].to_list() == [1.4, 1.8]
     assert swept.best().columns == swept.table.columns
+    with pytest.raises(InputError, match="best takes a number of rows, 0 or more; got -1"):
+        swept.best(-1)
     assert swept.front.select("M", "N").rows() == [(1, 4), (1, 8)]
     first = swept.sensitivities.row(0, named=True)
     assert (first["objective"], first["parameter"], first["best"], first["worst"]) == ("latency_ns", "M", "1", "3")
@@ -113,6 +115,7 @@ def test_results_are_short_as_text_and_tables_in_a_notebook(result: kernbench.Ru
     for one in shown[:3]:
         assert one._repr_html_().count("<div") == one._repr_html_().count("</div>") >= 1
     assert f"{result.latency_ns:,.1f} ns" in repr(result)
+    assert all(f", {name} {value}" in repr(result) for name, value in {**result.parameters, **result.overrides}.items())
 
 
 def test_runs_are_compared(result: kernbench.RunResult) -> None:

@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["run", "pe-to-pe", "-t", HUGE], "unknown topology '1111"),
         (["run", "vector-add", "--out", "x" * 400], "File name too long; give a directory you may write to"),
         (["run", "vector-add", "--set", "topology.pe_dma.read_channels=1e19"], "expected less than or equal to 1024"),
-        (["compare", "a" * 400, "b"], "is neither a sweep nor a run"),
+        (["compare", "a" * 400, "b"], "give what a sweep, a run or an evaluation has kept (--out)"),
         (["probe", "-t", "tiny", "--flow", "sip0.cube0.pe0:sip0.cube0.pe1:1e999999999"], "bytes: got '1e999999999'"),
         (
             ["probe", "-t", "mesh_8x8", "--pattern", "uniform", "--load", "0.1", "--packet-flits", str(1 << 63)],

@@ -231,6 +231,10 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     none = tmp_path / "none"
     assert refusal(capsys, none, none) == (
+        f"error: there is no {none}; give what a sweep, a run or an evaluation has kept (--out)"
+    )
+    none.mkdir()
+    assert refusal(capsys, none, none) == (
         f"error: {none} is neither a sweep nor a run: it has no table.parquet and no result.json, nor is it an evaluation"
     )
     other = keep(tmp_path / "other", table(lambda k: 1.0, K=[1, 2]))

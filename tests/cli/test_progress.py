@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -41,14 +42,14 @@ with show_progress(plan) as (on_point, on_progress):
 """
 
 
-def output_on_a_terminal(script: str) -> tuple[str, str]:
-    """What a process writes on a terminal that is its stderr, and on stdout."""
+def output_on_a_terminal(script: str, columns: int = 160) -> tuple[str, str]:
+    """What a process writes on a terminal of a width that is its stderr, and on stdout."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
         stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": f"{columns}"},
     )
     os.close(theirs)
     seen = b""
@@ -130,3 +131,27 @@ def test_a_job_writes_lines_of_json(monkeypatch, capfd):
     assert lines[:2] == [{"stage": "recording the bench", "share": None}, {"stage": "simulating", "share": None}]
     assert len(lines) < 50
     assert all(line["stage"].startswith("what if: ") and line["share"] < 1 for line in lines[2:])
+
+
+LONG = """
+from types import SimpleNamespace
+from kernbench.cli.progress import progress
+from kernbench.cli.sweep_progress import show_progress
+from kernbench.sweep.execution.point_progress import PointProgress
+plan = SimpleNamespace(points=range({points}), missing=range({points}), most_points={points})
+with show_progress(plan) as (_, on_progress):
+    on_progress(PointProgress(4, "simulating", 558_316, 0, 0.4))
+with progress() as display:
+    display.on_progress(250_558_316, 1_000_000_000, 7_000_000)
+"""
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+@pytest.mark.parametrize("points", [5, 12_345])
+def test_the_bar_gives_way_and_no_time_is_cut(points: int, columns: int) -> None:
+    shown, _ = output_on_a_terminal(LONG.format(points=points), columns)
+    lines = [line for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)) if line.strip()]
+    assert lines
+    assert max(map(len, lines)) <= columns
+    assert all(re.search(r" 0:00:\d\d (left )?(-:--:--|0:00:\d\d)", line) for line in lines)
+    assert any(f"0/{points}" in line for line in lines)

@@ -10,6 +10,7 @@ import polars
 import pytest
 
 from kernbench.cli.main import main
+from kernbench.library import find
 from kernbench.pto.what_if import CLOCKS, CORES, FASTER, LARGER
 from kernbench.runs.explained_files import add_explanation
 from kernbench.runs.request import plan_repetition
@@ -80,7 +81,16 @@ def test_run_verifies_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert pto("run", "vector_example", "--case", "Small", "-t", "ascend_tiny") == 0
     out = capsys.readouterr().out
     assert out.startswith("vector-example on ascend_tiny, tensormap_and_ringbuffer, case Small\n")
-    assert out.endswith("numbers: as the golden ones\n")
+    assert "\nnumbers         right  every output is as the golden one\n" in out
+
+
+def test_a_time_limit_ends_an_orchestration_that_loops(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shipped = find("benches/pto", "vector_example").read_text(encoding="utf-8")
+    head = "def aicpu_orchestration_entry(rt, args, arg_count):\n"
+    (tmp_path / "loops.py").write_text(shipped.replace(head, f"{head}    while True:\n        pass\n"))
+    assert pto("run", str(tmp_path / "loops.py"), "-t", "ascend_tiny", "--time-limit", "0.5") == 1
+    assert ": it takes longer than its time limit of 0.5 s; if nothing in it loops for ever" in capsys.readouterr().err
+    assert pto("run", "vector_example", "--time-limit", "5x") == 2
 
 
 def test_the_environment_sets_the_window(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,10 @@ def test_bytes_and_kernel_maps(capsys: pytest.CaptureFixture[str]) -> None:
     Path("kernels/other.cpp").write_text(Path("other.cpp").read_text())
     Path("map.json").write_text('{"in.cpp": {"src": "other.cpp", "params": [1024]}}')
     assert tanto("p.json", "--kernel-map", "map.json", "--in", "0=x.bin", "--out", "o") == 0
-    assert "ok" in capsys.readouterr().out
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"p.json on \w+, hybrid mode: ok", title)
+    assert [line.split("  ")[0] for line in lines] == ["latency", "", "cores", "L1"]
+    assert lines[0].split()[-1] == "run"
     assert np.load("o/g1.npy").view(np.uint32)[5] == 5 << 16
 
 
@@ -104,7 +108,7 @@ def test_a_program_leaves_a_run_beside_its_buffers(capsys: pytest.CaptureFixture
 
 
 def test_each_of_several_programs_leaves_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tanto("p.json", "q.json", "--what-if", "--no-numbers", "--out", "o") == 0
+    assert tanto("p.json", "q.json", "--what-if", "--no-data", "--out", "o") == 0
     assert capsys.readouterr().out.count("what if a field of the topology were twice as fast") == 2
     runs = Sources(["o"]).list()
     assert list(runs) == ["p", "q"]

@@ -82,7 +82,7 @@ _ODD = (
     "px.set_frame(3);", "gx", "for (;;) {}", "1" * 40, "switch (n) { default: break; }", "float f = 1.0 / 0;",
 )  # fmt: skip
 _OPTIONS = (
-    [], ["--json"], ["--no-numbers"], ["--explain"], ["--rounding", "nearest"], ["-D", "T=float32"], ["-D", "T=nothing"],
+    [], ["--json"], ["--no-data"], ["--explain"], ["--rounding", "nearest"], ["-D", "T=float32"], ["-D", "T=nothing"],
     ["-D", "n=7"], ["--out", "o"], ["--kernel-map", "map.json"], ["--in", "0=x.bin"], ["--in", "0=x.npy"],
     ["--set", "tensix_core.l1_bytes=4 KiB"], ["--set", "flow_control=credit"], ["--mode", "flit"],
 )  # fmt: skip

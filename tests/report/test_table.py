@@ -33,9 +33,25 @@ def test_the_best_points_of_traffic_show_what_is_accepted() -> None:
     made = traffic_table(lambda b: 0.1 * b, topology__buffer_flits=[1, 2])
     assert shown(best_points(made, [Objective("latency_ns")]))[1:] == [
         "buffer_flits  latency ns  accepted  p99 ns",
-        "           1        10.0       0.1    20.0",
-        "           2        20.0       0.2    40.0",
+        "           1        10.0     0.100    20.0",
+        "           2        20.0     0.200    40.0",
     ]
+
+
+def test_what_computes_nothing_shows_what_it_moves() -> None:
+    made = table(lambda m: 1000.0 * m, M=[1, 2]).with_columns(achieved_tflops=polars.lit(0.0))
+    assert shown(best_points(made, [LATENCY]))[1].split() == ["M", "latency", "ns", "GB/s", "busy", "bottleneck"]
+
+
+def test_bounds_alone_have_no_columns_of_bottlenecks_and_small_shares_keep_digits() -> None:
+    without = {
+        "bottleneck": polars.lit(None, polars.String),
+        "bottleneck_utilisation": polars.lit(None, polars.Float64),
+    }
+    made = table(lambda m: 1000.0 * m, M=[1, 2]).with_columns(**without, tflops_of_peak=0.0123 / polars.col("M"))
+    lines = shown(best_points(made, [LATENCY]))
+    assert lines[1].split() == ["M", "latency", "ns", "TFLOPS", "of", "peak"]
+    assert [line.split()[-1] for line in lines[2:]] == ["1.2%", "0.6%"]
 
 
 def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures() -> None:

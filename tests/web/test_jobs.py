@@ -176,7 +176,7 @@ def test_a_point_is_run_where_its_sweep_is_and_opens(client: Client) -> None:
             "a.json",
             {"program": ["b.json"], "kernels": [""], "inputs": ["0=x.npy, 1=y.bin"], "defines": ["T=int8"]},
             "kernbench tanto run HERE/b.json --kernels HERE --in 0=HERE/x.npy --in 1=HERE/y.bin -D T=int8 --rounding truncate "
-            "--topology tiny --mode hybrid --no-numbers --explain",
+            "--topology tiny --mode hybrid --no-data --explain",
         ),
     ],
 )

@@ -17,6 +17,7 @@ from kernbench.units import convert, split
 
 FORMS = "FIRST:LAST:STEP, FIRST:LAST:xFACTOR, FIRST:LAST:linCOUNT or FIRST:LAST:logCOUNT"
 _WAY = re.compile(r"(x|lin|log)\s*(\S+)")
+_TURNED = re.compile(r"[\d.]+\s*(x|lin|log)")  # 2x instead of x2
 _COUNTED: dict[str, Callable[[Number, Number, int], tuple[Number, ...]]] = {"lin": linspace, "log": logspace}
 
 
@@ -37,6 +38,8 @@ def expand_range(text: str) -> tuple[Value, ...]:
 def spread(first: Number | str, last: Number | str, way: Number | str) -> tuple[Value, ...]:
     """The values from `first` to `last`; `way` is a step, or a text such as "x2", "lin4" and "log4". Errors: ValueError."""
     matched = _WAY.fullmatch(way.strip()) if isinstance(way, str) else None
+    if isinstance(way, str) and _TURNED.fullmatch(way.strip()):
+        raise ValueError(f"got {first}:{last}:{way}, expected {FORMS}")
     unit = _common_unit(first, last, *([] if matched else [way]))
     low, high = _read(first, unit), _read(last, unit)
     if matched is None:

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.library import is_file
+from kernbench.library import exists, is_file
 from kernbench.modes import Mode
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten, suggest
@@ -87,7 +87,8 @@ class Comparison:
         moved = self.moved()
         shown = [*self.parameters, *(f"{name}{tail}" for name in self.columns for tail in ("_a", "_b", CHANGE))]
         cells = [[_cell(name, row[name]) for name in shown] for row in moved.to_dicts()]
-        title = f"{self.a.name} (a) and {self.b.name} (b): {len(moved)} of {plural(len(self.pairs), 'point')} moved"
+        names = [name if name == short else f"{name} ({short})" for short, name in (("a", self.a.name), ("b", self.b.name))]
+        title = f"{' and '.join(names)}: {len(moved)} of {plural(len(self.pairs), 'point')} moved"
         settings = [f"{name}: {a} in a, {b} in b" for name, (a, b) in self.changed_settings().items()]
         return html_table(title, shown if cells else [], cells, *settings)
 
@@ -185,6 +186,8 @@ def read_side(path: Path) -> Side:
     """The table of a sweep or the figures of a run. Errors: InputError for what is neither."""
     inside = [path] if is_file(path) else [path / TABLE, path / RUN, *_list_evaluations(path)]
     file = next((file for file in inside if is_file(file)), None)
+    if not exists(path):
+        raise InputError(f"there is no {shorten(path)}; give what a sweep, a run or an evaluation has kept (--out)")
     if file is None or file.suffix not in (".parquet", ".json"):
         raise InputError(
             f"{shorten(path)} is neither a sweep nor a run: it has no {TABLE} and no {RUN}, nor is it an evaluation"
