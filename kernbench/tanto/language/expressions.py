@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from kernbench.errors import suggest
 from kernbench.tanto.language.macros import ELEMENT
+from kernbench.tanto.language.operation_costs import product_cost, quotient_cost
 from kernbench.tanto.language.scope import Function
 from kernbench.tanto.language.source import Source
 from kernbench.tanto.language.syntax import children, field, flat_sum, last_operand, spelled, text
@@ -227,6 +228,7 @@ class Expressions(TypeNames):
         elif operator in ("&", "|", "^"):
             found = Value(f"({left.code} {operator} {right.code})", kind)
         elif operator in ("+", "-", "*"):
+            self.cost += product_cost(left.const, right.const) if operator == "*" else 0
             found = Value(wrap(f"{left.code} {operator} {right.code}", kind), kind)
         else:
             raise self.error(node, f"the language has no operator {operator}")
@@ -242,7 +244,7 @@ class Expressions(TypeNames):
             raise self.error(node, "division by zero") from None
 
     def _divide(self, operator: str, left: Value, right: Value, kind: Scalar) -> Value:
-        self.cost += 8
+        self.cost += quotient_cost(right.const, remainder=operator == "%")
         if kind.signed:
             return Value(f"{'divide' if operator == '/' else 'remainder'}({left.code}, {right.code})", kind)
         return Value(f"({left.code} {'//' if operator == '/' else '%'} {right.code})", kind)
