@@ -279,6 +279,13 @@ class Expressions(TypeNames):
             return Value(self.expression(field(node, "value")).code, VOID)
         return self.number(field(node, "value"), self.scalar_type(field(node, "type")))
 
+    def x_compound_literal_expression(self, node: Node) -> Value:  # uint32{x}
+        inner = children(field(node, "value"))
+        if len(inner) > 1:
+            raise self.error(node, f"expected one value, got {len(inner)}")
+        to = self.scalar_type(field(node, "type"))
+        return self.number(inner[0], to) if inner else constant(0, to)
+
     def x_subscript_expression(self, node: Node) -> Value:
         array, indices = self.expression(field(node, "argument")), children(field(node, "indices"))
         if not isinstance(array.type, Array) or len(indices) != 1:
@@ -330,7 +337,8 @@ class Expressions(TypeNames):
             return stored
         assert isinstance(target.type, Scalar)
         back = "-" if "++" in text(node) else "+"
-        return Value(wrap(f"{stored.code} {back} 1", target.type), target.type)
+        before = self.binary(node, back, Value(stored.code, target.type), constant(1, INT))
+        return self.convert(before, target.type, node)
 
     def _store(self, target: Value, value: Value) -> Value:
         if target.code.endswith("]"):
