@@ -44,7 +44,9 @@ class TensixCore(Part):
         description="cycles from the issue of a transaction until the next can be issued"
     )
     move_cycles: AverageCycles = Field(description="cycles of a move inside L1 whose context is set up")
-    page_cycles: AverageCycles = Field(description="cycles to find the bank and the address of a page of a global buffer")
+    page_cycles: AverageCycles = Field(
+        description="cycles to find the bank and the address of a page of a global buffer"
+    )
     load_cycles: AverageCycles = Field(description="cycles of a load of a word of L1")
     store_cycles: AverageCycles = Field(description="cycles of a store of a word to L1")
     register_cycles: AverageCycles = Field(

@@ -124,20 +124,3 @@ def test_a_reference_takes_a_variable_of_its_type(wrong: str) -> None:
     source = make_source("k.cpp", f"void kernel() {{ uint32 a = 1; {wrong} }}", {"T": "bfloat16"})
     with pytest.raises(KernelSourceError, match=r"k\.cpp:1:\d+: a reference to \w+ takes a variable of that type"):
         translate_source(source)
-
-
-def test_a_reference_is_a_second_name(tmp_path: Path) -> None:
-    code = """
-    uint32 a = 5; uint32 &b = a; auto &c = b; const uint32 &d = c, &e = a + 1;
-    b += 3; grow_by(c, 2); a++;
-    out.set(0, a); out.set(1, d); out.set(2, e);
-    """
-    head = "void grow_by(uint32 &x, uint32 by) { uint32 &y = x; y += by; }"
-    assert scalars(tmp_path, code, 3, head=head) == [11, 11, 6]
-
-
-@pytest.mark.parametrize("wrong", ["uint32 &r;", "uint32 &r = 5;", "int &r = a;", "const uint32 k = 1; uint32 &r = k;"])
-def test_a_reference_takes_a_variable_of_its_type(wrong: str) -> None:
-    source = make_source("k.cpp", f"void kernel() {{ uint32 a = 1; {wrong} }}", {"T": "bfloat16"})
-    with pytest.raises(KernelSourceError, match=r"k\.cpp:1:\d+: a reference to \w+ takes a variable of that type"):
-        translate_source(source)

@@ -100,7 +100,16 @@ def test_a_band_that_is_kept_is_faster_than_windows_from_dram() -> None:
 
 @pytest.mark.parametrize(
     ("operation", "cycles"),
-    [("n + m", 0), ("n * m", 1), ("n * 4", 0), ("n / m", 17), ("n / 8", 0), ("n / 12", 2), ("n % m", 17), ("n % 12u", 5)],
+    [
+        ("n + m", 0),
+        ("n * m", 1),
+        ("n * 4", 0),
+        ("n / m", 17),
+        ("n / 8", 0),
+        ("n / 12", 2),
+        ("n % m", 17),
+        ("n % 12u", 5),
+    ],
 )
 def test_products_and_quotients_take_longer_than_sums(tmp_path: Path, operation: str, cycles: int) -> None:
     code = "uint32 n = 100, m = 7; n = {}; l.set(0, n);"
