@@ -44,7 +44,14 @@ class TensixCore(Part):
         description="cycles from the issue of a transaction until the next can be issued"
     )
     move_cycles: AverageCycles = Field(description="cycles of a move inside L1 whose context is set up")
+    page_cycles: AverageCycles = Field(
+        description="cycles to find the bank and the address of a page of a global buffer"
+    )
     load_cycles: AverageCycles = Field(description="cycles of a load of a word of L1")
+    store_cycles: AverageCycles = Field(description="cycles of a store of a word to L1")
+    register_cycles: AverageCycles = Field(
+        description="cycles of a look at a register: the state of a pipe, or the transactions that a barrier waits for"
+    )
     source_banks: Annotated[Count, Field(le=16)] = Field(description="operands that are unpacked ahead")
     unpack_bytes: BytesPerCycle = Field(description="rate of the unpacker of each of two operands")
     pack_bytes: BytesPerCycle = Field(description="rate of the packers")

@@ -132,7 +132,7 @@ class CopyEnd(ABC, Generic[Part]):
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
         part, storage = self.part, self.part.fmt.storage
-        self.kernel.rows.load(self.kernel.c)
+        self.kernel.rows.store(self.kernel.c)
         if isinstance(value, float):
             stored = part.fmt.from_float(np.array([value], np.float32), nearest=self.run.nearest)
         elif storage.kind == "f":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tree_sitter import Node
 
 from kernbench.tanto.language.calls import Calls
@@ -89,6 +91,10 @@ class Declarations(Calls):
             value, declarator = self._only(field(declarator, "parameters")), field(declarator, "declarator")
             value = field(value, "type")
         self.acts = False
+        if declarator.type == "reference_declarator":
+            declarator = children(declarator)[0]
+            if self._declare_reference(declarator, kind, value, constant):
+                return
         if declarator.type == "array_declarator":
             owner, array = self._array(declarator, kind, value)
             self._declare_aggregate(node, owner, array, value, constant)
@@ -105,6 +111,20 @@ class Declarations(Calls):
                 self._declare_object(node, declarator, kind, found, constant)
             else:
                 self._declare_scalar(node, declarator, kind, found, constant)
+
+    def _declare_reference(self, declarator: Node, kind: Type | None, value: Node | None, constant: bool) -> bool:
+        """A second name of a variable. Returns False for a constant reference to a value, which is a copy of it."""
+        inner = None if value is None else self._only(value)
+        found = self.find(text(inner)) if inner is not None and inner.type == "identifier" else None
+        if found is not None and kind in (None, found.type) and (constant or not found.constant):
+            name, scope = text(declarator), self.scopes[-1]
+            if name in scope.names:
+                raise self.error(declarator, f"{name} is declared twice in one block")
+            scope.names[name] = replace(found, constant=constant or found.constant)
+            return True
+        if not constant or inner is None:
+            raise self.error(declarator, f"a reference to {kind or 'auto'} takes a variable of that type")
+        return False
 
     def _only(self, node: Node) -> Node:
         """The one value in parentheses or braces, or the value itself."""

@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from kernbench.errors import suggest
 from kernbench.tanto.language.macros import ELEMENT
+from kernbench.tanto.language.operation_costs import product_cost, quotient_cost
 from kernbench.tanto.language.scope import Function
 from kernbench.tanto.language.source import Source
 from kernbench.tanto.language.syntax import children, field, flat_sum, last_operand, spelled, text
@@ -227,6 +228,7 @@ class Expressions(TypeNames):
         elif operator in ("&", "|", "^"):
             found = Value(f"({left.code} {operator} {right.code})", kind)
         elif operator in ("+", "-", "*"):
+            self.cost += product_cost(left.const, right.const) if operator == "*" else 0
             found = Value(wrap(f"{left.code} {operator} {right.code}", kind), kind)
         else:
             raise self.error(node, f"the language has no operator {operator}")
@@ -242,7 +244,7 @@ class Expressions(TypeNames):
             raise self.error(node, "division by zero") from None
 
     def _divide(self, operator: str, left: Value, right: Value, kind: Scalar) -> Value:
-        self.cost += 8
+        self.cost += quotient_cost(right.const, remainder=operator == "%")
         if kind.signed:
             return Value(f"{'divide' if operator == '/' else 'remainder'}({left.code}, {right.code})", kind)
         return Value(f"({left.code} {'//' if operator == '/' else '%'} {right.code})", kind)
@@ -276,6 +278,13 @@ class Expressions(TypeNames):
         if text(field(node, "type")) == "void":
             return Value(self.expression(field(node, "value")).code, VOID)
         return self.number(field(node, "value"), self.scalar_type(field(node, "type")))
+
+    def x_compound_literal_expression(self, node: Node) -> Value:  # uint32{x}
+        inner = children(field(node, "value"))
+        if len(inner) > 1:
+            raise self.error(node, f"expected one value, got {len(inner)}")
+        to = self.scalar_type(field(node, "type"))
+        return self.number(inner[0], to) if inner else constant(0, to)
 
     def x_subscript_expression(self, node: Node) -> Value:
         array, indices = self.expression(field(node, "argument")), children(field(node, "indices"))
@@ -328,7 +337,8 @@ class Expressions(TypeNames):
             return stored
         assert isinstance(target.type, Scalar)
         back = "-" if "++" in text(node) else "+"
-        return Value(wrap(f"{stored.code} {back} 1", target.type), target.type)
+        before = self.binary(node, back, Value(stored.code, target.type), constant(1, INT))
+        return self.convert(before, target.type, node)
 
     def _store(self, target: Value, value: Value) -> Value:
         if target.code.endswith("]"):

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ast
 
 from kernbench.tanto.language.methods import FUNCTIONS
+from kernbench.tanto.language.operation_costs import product_cost, quotient_cost
 
 SPEND = "__spend__"
-_LOOP, _CALL, _ENTRY, _METHOD, _INDEX, _CHOICE, _DIVISION = 2, 4, 2, 2, 2, 2, 8
+_LOOP, _CALL, _ENTRY, _METHOD, _INDEX, _CHOICE = 2, 4, 2, 2, 2, 2
 
 
 class CostCounter(ast.NodeTransformer):
@@ -55,7 +56,7 @@ class CostCounter(ast.NodeTransformer):
         if isinstance(node, ast.Assign):
             return found + sum(len(one.elts) if isinstance(one, ast.Tuple) else 1 for one in node.targets)
         if isinstance(node, ast.AugAssign):
-            return found + 1 + _DIVISION * isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+            return found + 1 + _operation(node.op, None, _constant(node.value))
         return found + isinstance(node, ast.AnnAssign)
 
     def _while(self, node: ast.While) -> list[ast.stmt]:
@@ -81,7 +82,7 @@ class CostCounter(ast.NodeTransformer):
 
     def _own(self, node: ast.AST) -> int:
         if isinstance(node, ast.BinOp):
-            return 1 + _DIVISION * isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+            return 1 + _operation(node.op, _constant(node.left), _constant(node.right))
         if isinstance(node, ast.BoolOp):
             return len(node.values) - 1
         if isinstance(node, ast.Compare):
@@ -101,6 +102,19 @@ class CostCounter(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) or name in FUNCTIONS:
             return _METHOD
         return _CALL if name in self.functions else 0
+
+
+def _operation(operator: ast.operator, left: int | float | None, right: int | float | None) -> int:
+    """What an operation takes more than a sum."""
+    if isinstance(operator, ast.Mult):
+        return product_cost(left, right)
+    if isinstance(operator, ast.Div | ast.FloorDiv | ast.Mod):
+        return quotient_cost(right, remainder=isinstance(operator, ast.Mod))
+    return 0
+
+
+def _constant(node: ast.expr) -> int | float | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int | float) else None
 
 
 def _name(node: ast.AST) -> str:

@@ -117,6 +117,11 @@ class Statements(Declarations):
             )
         self.scopes.pop()
 
+    def s_init_statement(self, node: Node) -> None:
+        """What comes before the condition of an if."""
+        for inner in children(node):
+            self.statement(inner)
+
     def s_for_statement(self, node: Node) -> None:
         self.scopes.append(Scope("block"))
         first = node.child_by_field_name("initializer")

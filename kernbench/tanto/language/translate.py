@@ -233,11 +233,13 @@ class _Translation(Statements):
         self.scopes.pop()
 
     def _referenced(self, body: Node) -> Iterator[str]:
-        """The names of variables that calls in a body pass by reference."""
+        """The names of variables that calls in a body pass by reference, or that have a second name."""
         stack = [body]
         while stack:
             node = stack.pop()
             stack += node.named_children
+            if node.type == "init_declarator" and field(node, "declarator").type == "reference_declarator":
+                yield text(field(node, "value"))
             if node.type != "call_expression":
                 continue
             function = self.functions.get(text(field(node, "function")))

@@ -53,16 +53,22 @@ class DataflowRows:
     # Transactions
 
     def load(self, c: int) -> None:
-        """Read or write a word of L1 by the processor."""
+        """Read a word of L1 by the processor."""
         self.buffer.spend(c, self.lowering.load_cycles)
 
-    def _issue(self, c: int, node: int, nbytes: int, *, write: bool, arrive: int = NONE) -> Row:
+    def store(self, c: int) -> None:
+        """Write a word of L1 by the processor."""
+        self.buffer.spend(c, self.lowering.store_cycles)
+
+    def _issue(
+        self, c: int, node: int, nbytes: int, *, write: bool, address_cycles: float = 0, arrive: int = NONE
+    ) -> Row:
         """Start a transaction in packets of the network; 1 is added to a counter when the last has arrived."""
         lowering, packet = self.lowering, self.lowering.packet_bytes
         route = self.route(node, RouteKind.WRITE if write else RouteKind.READ)
         tag = lowering.write_tag if write else lowering.read_tag
         counter, server = (self.write_counter, self.write_server) if write else (self.read_counter, self.read_server)
-        cycles, sent = lowering.issue_cycles, 0
+        cycles, sent = address_cycles + lowering.issue_cycles, 0
         while nbytes > packet:
             self.buffer.move(c, cycles, tag, route, packet, counter, server)
             nbytes, cycles, sent = nbytes - packet, 0, sent + 1
@@ -74,15 +80,17 @@ class DataflowRows:
 
     def _pages(self, c: int, part: GlobalBuffer, first: int, count: int, *, write: bool) -> Row:
         """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
-        row, page, size = None, part.page, part.fmt.bytes
+        row, page, size, lowering = None, part.page, part.fmt.bytes, self.lowering
         end, at = min(first + count, part.size), max(first, 0)
         while at < end:
             number = at // page
             stop = min((number + 1) * page, end)
-            row = self._issue(c, self.lowering.bank_of(number), (stop - at) * size, write=write)
+            row = self._issue(
+                c, lowering.bank_of(number), (stop - at) * size, write=write, address_cycles=lowering.page_cycles
+            )
             at = stop
         if row is None:
-            self.buffer.spend(c, self.lowering.issue_cycles)
+            self.buffer.spend(c, lowering.page_cycles + lowering.issue_cycles)
         return row or self.buffer.last_row()
 
     def read_dram(self, c: int, part: GlobalBuffer, first: int, count: int) -> Row:
@@ -135,35 +143,35 @@ class DataflowRows:
 
     def read_barrier(self, c: int) -> None:
         """Wait for all reads."""
-        self.buffer.wait(c, self.read_counter, self.reads)
+        self.buffer.wait(c, self.read_counter, self.reads, self.lowering.register_cycles)
 
     def write_barrier(self, c: int) -> None:
         """Wait for all writes."""
-        self.buffer.wait(c, self.write_counter, self.writes)
+        self.buffer.wait(c, self.write_counter, self.writes, self.lowering.register_cycles)
 
     # Pipes
 
     def wait_room(self, c: int, part: PipePart, popped: int) -> None:
         """Wait until so many tiles in all were popped."""
-        self.buffer.wait_room(c, part, popped)
+        self.buffer.wait(c, part.counters[1], popped, self.lowering.register_cycles)
 
     def push(self, c: int, part: PipePart, tiles: int) -> Row:
         """Count pushed tiles."""
-        return self.buffer.push(c, part, tiles)
+        return self.buffer.increase(c, part.counters[0], tiles, self.lowering.register_cycles)
 
     def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
         """Wait until so many tiles in all were pushed."""
-        self.buffer.wait_tiles(c, part, pushed)
+        self.buffer.wait(c, part.counters[0], pushed, self.lowering.register_cycles)
 
     def pop(self, c: int, part: PipePart, tiles: int) -> None:
         """Count popped tiles."""
-        self.buffer.pop(c, part, tiles)
+        self.buffer.increase(c, part.counters[1], tiles, self.lowering.register_cycles)
 
     # Semaphores
 
     def set_semaphore(self, c: int, part: SemaphorePart) -> None:
         """Change a value on this core."""
-        self.buffer.increase(c, part.counter, 1, self.lowering.load_cycles)
+        self.buffer.increase(c, part.counter, 1, self.lowering.store_cycles)
 
     def signal(self, c: int, core: Core, part: SemaphorePart) -> None:
         """Change a value on a core."""

@@ -44,7 +44,8 @@ class Lowering:
             name.removeprefix(_PART): value for name, value in figures.items() if name.startswith(_PART)
         }
         self.issue_cycles, self.move_cycles = self.core_figures["issue_cycles"], self.core_figures["move_cycles"]
-        self.load_cycles = self.core_figures["load_cycles"]
+        self.page_cycles, self.register_cycles = self.core_figures["page_cycles"], self.core_figures["register_cycles"]
+        self.load_cycles, self.store_cycles = self.core_figures["load_cycles"], self.core_figures["store_cycles"]
         self.source_banks = int(self.core_figures["source_banks"])
         self.packet_bytes = int(figures["tensix_noc.packet_bytes"])
         self.signal_bytes = int(figures["tensix_noc.signal_bytes"])

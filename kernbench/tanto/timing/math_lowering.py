@@ -52,7 +52,8 @@ def lower_math(rows: MathRows, steps: np.ndarray) -> None:
     unpacks = kinds.matrix | (step == Step.DATA) | (step == Step.POP) | loads | last
     packs = kinds.pack | kinds.end | (step == Step.ROOM) | (step == Step.PUSH) | last
     computes = kinds.begin | kinds.matrix | kinds.vector | kinds.commits | last
-    extra = np.where(loads, rows.lowering.load_cycles, 0.0)
+    looks = np.isin(step, (Step.DATA, Step.POP, Step.ROOM, Step.PUSH))
+    extra = np.select([loads, looks], [rows.lowering.load_cycles, rows.lowering.register_cycles], 0.0)
     for thread, own, slots in (
         (rows.unpack, unpacks, _unpacker(rows, steps, kinds, sums, jobs)),
         (rows.math, computes, _units(rows, steps, kinds, sums, jobs)),

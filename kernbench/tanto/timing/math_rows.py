@@ -152,6 +152,8 @@ class MathRows:
         """Read a word of L1 by the processor."""
         self._add(_LOAD, c)
 
+    store = load
+
     def finish(self, c: int) -> None:
         """End the kernel."""
         self._add(_FINISH, c)

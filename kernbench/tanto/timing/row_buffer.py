@@ -18,7 +18,6 @@ from kernbench.tanto.timing.row_arrays import Costs, delay_rows, find_lines, pla
 if TYPE_CHECKING:
     from kernbench.program.thread import Thread
     from kernbench.tanto.cores.kernel import Kernel
-    from kernbench.tanto.cores.storage import PipePart
 
 _MOVE, _ADD, _WAIT, _ARRIVE = int(Op.MOVE), int(Op.ADD), int(Op.WAIT), int(Op.ARRIVE)
 _NO_ROW = -1
@@ -90,24 +89,6 @@ class RowBuffer:
         self._entries += [
             _ENTRY.pack(operations, line, 0, 0, _ARRIVE, counter, 0, 0, 0, 0, 0, 0) for counter in counters
         ]
-
-    # Pipes
-
-    def wait_room(self, operations: int, part: PipePart, popped: int) -> None:
-        """Wait until so many tiles in all were popped from a pipe."""
-        self.wait(operations, part.counters[1], popped)
-
-    def push(self, operations: int, part: PipePart, tiles: int) -> Row:
-        """Count tiles that are pushed to a pipe."""
-        return self.increase(operations, part.counters[0], tiles)
-
-    def wait_tiles(self, operations: int, part: PipePart, pushed: int) -> None:
-        """Wait until so many tiles in all were pushed to a pipe."""
-        self.wait(operations, part.counters[0], pushed)
-
-    def pop(self, operations: int, part: PipePart, tiles: int) -> None:
-        """Count tiles that are popped from a pipe."""
-        self.increase(operations, part.counters[1], tiles)
 
     def finish(self) -> np.ndarray:
         """Give the rows to the thread. Returns int64[entry] the number of its rows up to the end of each entry."""

@@ -35,9 +35,10 @@ def test_structures_arrays_and_copies_of_objects(tmp_path: Path) -> None:
     uint32 y(7), sum = 0;
     for (uint32 x : grid[0]) { sum += x; }
     if (uint32 found = half(y)) { sum += found; }
+    if (uint32 twice = 2 * y; twice > 13) { sum += uint32{twice}; }
     (void)y;
     store(again, 0, area(a)); again.set(1, area(b, 1)); both[1].set(2, b.taps[1] * 100 + a.taps[1] * 10 + b.taps[2]);
-    copy.set(3, grid[1][2] * 10 + grid[1][0]); copy.set(4, sum); out.set(5, uint32(Mode::BOTH));
+    copy.set(3, grid[1][2] * 10 + grid[1][0]); copy.set(4, sum - 14); out.set(5, uint32(Mode::BOTH));
     Size c; c = b; c.w = 1; out.set(6, b.w * 10 + c.taps[1]);
     """
     assert scalars(tmp_path, code, 7, head=HEAD) == [24, 16, 720, 74, 1 + 7 + 3 + 3, 4, 47]
@@ -106,3 +107,20 @@ def test_wrong_declarations_are_named(text: str, message: str) -> None:
     with pytest.raises(KernelSourceError) as raised:
         translate_source(make_source("k.cpp", text, {"T": "bfloat16"}))
     assert message in str(raised.value)
+
+
+def test_a_reference_is_a_second_name(tmp_path: Path) -> None:
+    code = """
+    uint32 a = 5; uint32 &b = a; auto &c = b; const uint32 &d = c, &e = a + 1;
+    b += 3; grow_by(c, 2); a++;
+    out.set(0, a); out.set(1, d); out.set(2, e);
+    """
+    head = "void grow_by(uint32 &x, uint32 by) { uint32 &y = x; y += by; }"
+    assert scalars(tmp_path, code, 3, head=head) == [11, 11, 6]
+
+
+@pytest.mark.parametrize("wrong", ["uint32 &r;", "uint32 &r = 5;", "int &r = a;", "const uint32 k = 1; uint32 &r = k;"])
+def test_a_reference_takes_a_variable_of_its_type(wrong: str) -> None:
+    source = make_source("k.cpp", f"void kernel() {{ uint32 a = 1; {wrong} }}", {"T": "bfloat16"})
+    with pytest.raises(KernelSourceError, match=r"k\.cpp:1:\d+: a reference to \w+ takes a variable of that type"):
+        translate_source(source)

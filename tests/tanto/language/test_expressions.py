@@ -109,3 +109,12 @@ def test_wrong_expressions_are_named_with_their_place(tmp_path: Path, code: str,
     assert message in str(raised.value)
     assert str(raised.value).split("\n")[1].strip() in code
     assert str(raised.value).endswith("^")
+
+
+def test_a_step_gives_the_value_before_it_in_its_own_type(tmp_path: Path) -> None:
+    code = """
+    float f = 1.5f; uint16 w = 65535; int8 c = 127;
+    out.set(0, uint32(f++ * 2)); out.set(1, uint32(f-- * 2)); out.set(2, uint32(f * 2));
+    out.set(3, w++); out.set(4, w); out.set(5, uint32(c++)); out.set(6, uint32(int32(c)));
+    """
+    assert scalars(tmp_path, code, 7) == [3, 5, 3, 65535, 0, 127, M & -128]

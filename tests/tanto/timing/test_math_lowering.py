@@ -83,19 +83,19 @@ class Account:
         self.packs += 1
 
     def room(self, c: int, popped: int) -> None:
-        self.spend(2, c)
+        self.spend(2, c, 1)
         self.pack += [("wait", 7, popped)] * (popped > 0)
 
     def push(self, c: int) -> None:
-        self.spend(2, c)
+        self.spend(2, c, 1)
         self.pack += [("wait", PACKED, self.packs)] * (self.packs > 0) + [("add", 6, 3)]
 
     def data(self, c: int, pushed: int) -> None:
-        self.spend(0, c)
+        self.spend(0, c, 1)
         self.unpack.append(("wait", 6, pushed))
 
     def pop(self, c: int) -> None:
-        self.spend(0, c)
+        self.spend(0, c, 1)
         self.unpack += [("wait", UNPACKED, self.unpacks)] * (self.unpacks > 0) + [("add", 7, 3)]
 
     def load(self, c: int) -> None:

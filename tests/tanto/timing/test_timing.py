@@ -40,7 +40,7 @@ def test_a_read_goes_round_the_rings_that_it_enters(tmp_path: Path, kind: int, p
     through = 4 * 5 if hops else 0
     wire = 2 * 26 + through + 9 * hops
     served = 32 / 64 + 32 / 64 + (2 * 32 / 28.1 + hops_served(place, kind) * 32 / 30.3 if hops else 0)
-    code = 23 + 4  # the transaction's issue, and the operations of two calls
+    code = 23 + 4  # the transaction's issue, and the operations of two calls; the look at the barrier comes meanwhile
     assert read == pytest.approx(wire + code + served, abs=6)
 
 
@@ -81,6 +81,7 @@ def test_the_networks_go_in_opposite_directions() -> None:
         ("tanto-unary", {"function": "tanh"}, "tensix_core.lanes", 64),
         ("tanto-transpose", {}, "tensix_noc.hop_ns", 4.5),
         ("tanto-pool", {"cores": 2}, "tensix_core.issue_cycles", 5),
+        ("tanto-pool", {"cores": 2}, "tensix_core.page_cycles", 0),
     ],
 )
 def test_a_faster_part_makes_a_program_faster(name: str, parameters: dict[str, Any], field: str, value: Any) -> None:
@@ -95,6 +96,25 @@ def test_a_band_that_is_kept_is_faster_than_windows_from_dram() -> None:
         run_bench("tanto-conv", "wormhole_n150", parameters={**sizes, "band": band}) for band in (True, False)
     )
     assert kept.latency_ns < read.latency_ns
+
+
+@pytest.mark.parametrize(
+    ("operation", "cycles"),
+    [
+        ("n + m", 0),
+        ("n * m", 1),
+        ("n * 4", 0),
+        ("n / m", 17),
+        ("n / 8", 0),
+        ("n / 12", 2),
+        ("n % m", 17),
+        ("n % 12u", 5),
+    ],
+)
+def test_products_and_quotients_take_longer_than_sums(tmp_path: Path, operation: str, cycles: int) -> None:
+    code = "uint32 n = 100, m = 7; n = {}; l.set(0, n);"
+    sums = _alone(tmp_path, code.format("n - m"), 0)
+    assert _alone(tmp_path, code.format(operation), 0) == pytest.approx(sums + cycles)
 
 
 def test_a_kernel_that_looks_data_up_runs_with_numbers(tmp_path: Path) -> None:
