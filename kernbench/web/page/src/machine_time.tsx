@@ -1,6 +1,7 @@
 // The machine of a run over time: coloured by how busy its parts were, played, with the critical path laid over.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BusyTime, MEASURES, rampOf, type Measure, type Scale, type Span } from "./busy";
+import { formatTenths } from "./explain_data";
 import { usePalette } from "./palette";
 import { MachineViews } from "./machine";
 import type { Machine } from "./machine_data";
@@ -131,11 +132,11 @@ function Title({ look, piece, pieces, now }: TitleProps) {
       <strong>Critical path</strong>{" "}
       {piece ? (
         <>
-          {piece.name || "other work"} at {piece.part || "no part"}, {piece.start.toFixed(1)}–{piece.end.toFixed(1)} ns
+          {piece.name || "other work"} at {piece.part || "no part"}, {formatTenths(piece.start)}–{formatTenths(piece.end)} ns
         </>
       ) : (
         <span class="note">
-          {pieces.length.toLocaleString("en-US")} pieces, {start.toFixed(1)}–{end.toFixed(1)} ns
+          {pieces.length.toLocaleString("en-US")} pieces, {formatTenths(start)}–{formatTenths(end)} ns
           {now === null ? "; move the time to see where it is" : "; this time is not on it"}
         </span>
       )}

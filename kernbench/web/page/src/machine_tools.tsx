@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { MEASURES, type BusyTime, type Measure, type Scale, type Span } from "./busy";
 import type { Look } from "./machine_time";
+import { formatNumber } from "./points";
 import type { RunSettings } from "./route";
 
 const STEP_MS = 80;
@@ -109,7 +110,7 @@ export function Playback({ busy, look, span, playing, settings, onLook, onSettin
         onInput={(event) => playing.move(Number(event.currentTarget.value) * window)}
       />
       <output class={playing.now === null ? "note" : ""}>
-        {busy ? `${first.toFixed(0)}–${last.toFixed(0)} ns` : "reading …"}
+        {busy ? `${formatNumber(Math.round(first))}–${formatNumber(Math.round(last))} ns` : "reading …"}
       </output>
       <button
         type="button"

@@ -7,8 +7,9 @@ import "./job.css";
 import { focusByKey } from "./keys";
 import { lazy } from "./lazy";
 import { Machine } from "./machine";
-import { readRoute, useRoute, writeRoute } from "./route";
+import { linkTo, useRoute } from "./route";
 import { Run } from "./run";
+import { Start } from "./start";
 import "./style.css";
 
 const Sweep = lazy(async () => (await import("./sweep")).Sweep, "Reading the sweep …");
@@ -60,6 +61,8 @@ function Page() {
   const help = useRef<HTMLDialogElement>(null);
   const sources = found?.sources ?? [];
   const open = route.source ?? (sources.length === 1 ? sources[0]! : null);
+  const current = useRef<HTMLAnchorElement>(null);
+  useEffect(() => current.current?.scrollIntoView({ block: "nearest", inline: "center" }), [open?.kind, open?.name, sources.length]);
   useEffect(() => {
     document.title = open ? `${open.name} · KernBench` : "KernBench";
   }, [open?.name]);
@@ -77,7 +80,7 @@ function Page() {
         <ul>
           {sources.map((one) => (
             <li key={linkTo(one)}>
-              <a href={linkTo(one)} aria-current={isSame(one, open) ? "page" : undefined}>
+              <a ref={isSame(one, open) ? current : null} href={linkTo(one)} aria-current={isSame(one, open) ? "page" : undefined}>
                 {one.name}
               </a>
             </li>
@@ -134,10 +137,6 @@ function Page() {
   );
 }
 
-function linkTo(source: SourceName): string {
-  return writeRoute({ ...readRoute(""), source });
-}
-
 function isSame(one: SourceName, other: SourceName | null): boolean {
   return one.kind === other?.kind && one.name === other.name;
 }
@@ -157,34 +156,6 @@ function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: 
   else if (event.key === "]") step(1);
   else return;
   event.preventDefault();
-}
-
-function Start({ found, problem }: { found: SourceList | null; problem: string | null }) {
-  if (problem) return <p class="message error" role="alert">{problem}</p>;
-  if (!found) return <p class="message loading">Looking for runs and sweeps …</p>;
-  if (found.sources.length) {
-    return (
-      <main class="start">
-        <h1>Runs, sweeps and machines</h1>
-        <ul>
-          {found.sources.map((one) => (
-            <li key={linkTo(one)}>
-              <a href={linkTo(one)}>{one.name}</a> <span class="note">{one.kind}</span>
-            </li>
-          ))}
-        </ul>
-      </main>
-    );
-  }
-  return (
-    <main class="message">
-      <p>There is no run and no sweep in {found.searched ?? "what was given"} yet. Start one, and it appears here:</p>
-      <pre>
-        kernbench sweep quickstart{"\n"}
-        kernbench run matmul-composite --explain --out results/matmul
-      </pre>
-    </main>
-  );
 }
 
 render(<Page />, document.getElementById("page")!);
