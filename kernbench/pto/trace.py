@@ -19,7 +19,7 @@ from kernbench.pto.record import ORCHESTRATOR, BlockRow, Occupancy, Phase, Phase
 from kernbench.pto.summary import thread_name
 from kernbench.trace.parts import PartTracks
 from kernbench.trace.perfetto import write_perfetto
-from kernbench.trace.tables import COUNTER, NOWHERE, PROCESS, SLICES, Trace, TrackTable, make_counters, make_flows
+from kernbench.trace.tables import COUNTER, NOWHERE, PROCESS, SLICES, Piece, Trace, TrackTable, make_counters, make_flows
 
 if TYPE_CHECKING:
     import polars
@@ -48,7 +48,7 @@ def trace_graph(outcome: Outcome) -> Trace:
     tracks.find(RUNTIME, PROCESS)
     slices = _list_slices(outcome, tracks)
     counters = _count(record.occupancy, tracks)
-    return Trace(tracks.table(), slices, _find_flows(outcome), counters)
+    return Trace(tracks, [Piece(slices, _find_flows(outcome))], counters)
 
 
 def _list_slices(outcome: Outcome, tracks: TrackTable) -> polars.DataFrame:

@@ -60,7 +60,7 @@ def test_filters_are_one_in_brushes_table_and_address(page: Page, address: str) 
     assert "f.M=%3E%3D2" in page.url
     box = page.locator(".parallel canvas").bounding_box()
     assert box
-    axis = 64 + (box["width"] - 64 - 80) / 4  # the second of five axes, topology.noc.gbs: its upper half is 128
+    axis = 84 + (box["width"] - 84 - 92) / 4  # the second of five axes, topology.noc.gbs: its upper half is 128
     drag(page, box, (axis, 70), (axis, 62 + (box["height"] - 62 - 16) / 2))
     page.wait_for_selector("text=4 of 12 points")
     assert "f.topology.noc.gbs=128" in page.url
