@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from kernbench.atomic_output import write_file
 from kernbench.trace.events import SliceEvents, write_counters
 from kernbench.trace.lanes import Lanes
 from kernbench.trace.packets import write_packet
@@ -21,6 +22,8 @@ from kernbench.trace.tables import COUNTER, GROUP, NO_PARENT, PROCESS
 from kernbench.trace.wire import Messages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernbench.trace.tables import Piece, Trace, TrackTable
 
 _TRACK_DESCRIPTOR = 60  # in TracePacket
@@ -28,6 +31,16 @@ _UUID, _NAME, _PROCESS, _PARENT, _COUNTER, _CHILD_ORDERING, _RANK = 1, 2, 3, 5, 
 _PID, _PROCESS_NAME = 1, 6  # in ProcessDescriptor
 _UNIT_NAME = 6  # in CounterDescriptor
 _EXPLICIT = 3  # a ChildTracksOrdering: by rank
+
+
+def write_trace_file(trace: Trace, path: Path) -> None:
+    """Write a trace to a file, which is there when it is whole. Errors: RunError if the disk refuses."""
+
+    def write(partial: Path) -> None:
+        with partial.open("wb") as file:
+            write_perfetto(trace, file)
+
+    write_file(path, write)
 
 
 def write_perfetto(trace: Trace, file: BinaryIO) -> None:

@@ -109,7 +109,7 @@ def _trace_rows(
         params=_unless(polars.col("params"), ""),
     )
     found = find_transfers(program, times, row)
-    more, flows = _trace_transfers(program, own, log["component"], found, parts)
+    more, flows = trace_transfers(program, own, log["component"], found, parts)
     return polars.concat([own, more], how="diagonal"), flows
 
 
@@ -129,7 +129,7 @@ def _find_tracks(component: polars.Series, parts: PartTracks) -> polars.Series:
     return polars.Series(numbers).gather(component.cast(polars.Enum(names)).to_physical())
 
 
-def _trace_transfers(
+def trace_transfers(
     program: Program, own: polars.DataFrame, component: polars.Series, found: Transfers, parts: PartTracks
 ) -> tuple[polars.DataFrame, polars.DataFrame]:
     """The slices "data" of transfers, the instants at their other ends, and the flows between them."""
