@@ -17,7 +17,17 @@ from kernbench.pto.record import ORCHESTRATOR, BlockRow, Occupancy, Phase, Phase
 from kernbench.pto.summary import thread_name
 from kernbench.trace.parts import PartTracks
 from kernbench.trace.perfetto import write_trace_file
-from kernbench.trace.tables import COUNTER, NOWHERE, PROCESS, SLICES, Piece, Trace, TrackTable, make_counters, make_flows
+from kernbench.trace.tables import (
+    COUNTER,
+    NOWHERE,
+    PROCESS,
+    SLICES,
+    Piece,
+    Trace,
+    TrackTable,
+    make_counters,
+    make_flows,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,17 @@ from kernbench.oplog.log import LogRows
 from kernbench.trace.counters import count_over_time
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
 from kernbench.trace.parts import PartTracks
-from kernbench.trace.tables import ENDLESS, NOWHERE, PROCESS, SLICES, Piece, Trace, TrackTable, make_counters, make_flows
+from kernbench.trace.tables import (
+    ENDLESS,
+    NOWHERE,
+    PROCESS,
+    SLICES,
+    Piece,
+    Trace,
+    TrackTable,
+    make_counters,
+    make_flows,
+)
 from kernbench.trace.transfers import Transfers, find_transfers
 from kernbench.units import format_ns
 

@@ -66,7 +66,9 @@ def trace_flows(run: FinishedFlows, chosen: TraceFilter) -> Trace:
     return Trace(tracks, [Piece(polars.concat([own, more], how="diagonal"), flows)], counters)
 
 
-def _list_slices(result: FlowResult, order: np.ndarray, component: polars.Series, parts: PartTracks) -> polars.DataFrame:
+def _list_slices(
+    result: FlowResult, order: np.ndarray, component: polars.Series, parts: PartTracks
+) -> polars.DataFrame:
     """The slices of int64[n] flows; `component` has the part that issues each."""
     import polars
 

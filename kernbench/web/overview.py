@@ -17,6 +17,8 @@ from kernbench.sweep.results.file_names import MANIFEST
 from kernbench.sweep.results.manifest import read_manifest
 from kernbench.web.sources import MachineSource, RunSource, Source, SweepSource
 
+LONGEST_NS = 1e15  # of a latency that can be; what is more is no time of a run
+
 
 class About(NamedTuple):
     """What is told of a source."""
@@ -36,7 +38,10 @@ class Overview:
         """What is told of a source, in JSON's types; `changed` is in ms since 1970, None for machines."""
         if isinstance(source, MachineSource):
             told = source.view.about
-            return {**About(told["description"] or "", f"{len(source.view.machine.node_name):,}")._asdict(), "changed": None}
+            return {
+                **About(told["description"] or "", f"{len(source.view.machine.node_name):,}")._asdict(),
+                "changed": None,
+            }
         try:
             path = source.file(MANIFEST if isinstance(source, SweepSource) else RESULT)
             stamp = path.stat().st_mtime_ns
@@ -49,7 +54,9 @@ class Overview:
 
 def _read(source: RunSource | SweepSource, path: Path) -> About:
     try:
-        return _tell_sweep(read_manifest(path)) if isinstance(source, SweepSource) else _tell_run(load_sealed_json(path))
+        return (
+            _tell_sweep(read_manifest(path)) if isinstance(source, SweepSource) else _tell_run(load_sealed_json(path))
+        )
     except (OSError, ValueError, KeyError, TypeError, RecursionError, InputError) as error:
         return About(f"{path.name} cannot be read: {shorten(str(error))}", wrong=True)
 
@@ -65,7 +72,7 @@ def _tell_run(result: Any) -> About:
     overrides = found if is_mapping(found := result.get("overrides")) else {}
     told = [" on ".join(names), *(f"{name}={value}" for name, value in {**parameters, **overrides}.items())]
     latency_ns = result.get("latency_ns")
-    figure = f"{latency_ns:,.1f} ns" if isinstance(latency_ns, int | float) else ""
+    figure = f"{latency_ns:,.1f} ns" if isinstance(latency_ns, int | float) and abs(latency_ns) < LONGEST_NS else ""
     return About(" · ".join(text for text in told if text), figure)
 
 

@@ -39,16 +39,16 @@ def compare_runs(a: RunSource, b: RunSource) -> dict[str, Any]:
     return {
         "a": a.name,
         "b": b.name,
-        "settings": [
-            {"name": name, "a": _tell(one), "b": _tell(other)} for name, (one, other) in settings.items()
-        ],
+        "settings": [{"name": name, "a": _tell(one), "b": _tell(other)} for name, (one, other) in settings.items()],
         "figures": [
             {"name": name, "a": row[f"{name}_a"], "b": row[f"{name}_b"], "change": _finite(row[name + CHANGE])}
             for name in found.columns
             if row
         ],
         "critical_path": [{"kind": kind, "a_ns": one, "b_ns": other} for kind, one, other in found.moved_path()],
-        "utilisation": _pair_usage(*(_read_usage(source, result) for source, result in zip((a, b), results, strict=True))),
+        "utilisation": _pair_usage(
+            *(_read_usage(source, result) for source, result in zip((a, b), results, strict=True))
+        ),
         "unexplained": [source.name for source, side in ((a, found.a), (b, found.b)) if side.spent_ns is None],
     }
 

@@ -83,7 +83,7 @@ function TimedMachine({ run, machine, settings, onSettings }: RunViewProps & { m
     busy && measure && scale && span && <Told busy={busy} measure={measure} scale={scale} span={span} where={where} at={at} />;
   return (
     <>
-      <Playback busy={busy} look={look} span={span} playing={playing} settings={settings} onLook={setLook} onSettings={onSettings} />
+      <Playback busy={busy} failed={problem !== null} look={look} span={span} playing={playing} settings={settings} onLook={setLook} onSettings={onSettings} />
       {problem && <p class="banner">{problem}</p>}
       <MachineViews
         data={machine}

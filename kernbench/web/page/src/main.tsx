@@ -1,12 +1,14 @@
 // The page: what there is to show, the view of what is chosen, and the keys.
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { listSources, type SourceList, type SourceName } from "./api";
 import "./explain.css";
 import "./job.css";
 import { focusByKey } from "./keys";
 import { lazy } from "./lazy";
 import { Machine } from "./machine";
+import { Problem } from "./problem";
 import { linkTo, useRoute } from "./route";
 import { Run } from "./run";
 import { Start } from "./start";
@@ -90,31 +92,33 @@ function Page() {
           Keys ?
         </button>
       </nav>
-      {open?.kind === "sweep" && (
-        <Sweep
-          key={open.name}
-          name={open.name}
-          settings={route.sweep}
-          onSettings={(sweep) => go({ ...route, source: open, sweep })}
-        />
-      )}
-      {open?.kind === "machine" && (
-        <Machine
-          key={open.name}
-          name={open.name}
-          settings={route.machine}
-          onSettings={(machine) => go({ ...route, source: open, machine })}
-        />
-      )}
-      {open?.kind === "run" && (
-        <Run
-          key={open.name}
-          name={open.name}
-          settings={route.run}
-          onSettings={(run) => go({ ...route, source: open, run })}
-        />
-      )}
-      {!open && <Start found={found} problem={problem} />}
+      <Guarded key={open && linkTo(open)}>
+        {open?.kind === "sweep" && (
+          <Sweep
+            key={open.name}
+            name={open.name}
+            settings={route.sweep}
+            onSettings={(sweep) => go({ ...route, source: open, sweep })}
+          />
+        )}
+        {open?.kind === "machine" && (
+          <Machine
+            key={open.name}
+            name={open.name}
+            settings={route.machine}
+            onSettings={(machine) => go({ ...route, source: open, machine })}
+          />
+        )}
+        {open?.kind === "run" && (
+          <Run
+            key={open.name}
+            name={open.name}
+            settings={route.run}
+            onSettings={(run) => go({ ...route, source: open, run })}
+          />
+        )}
+        {!open && <Start found={found} problem={problem} />}
+      </Guarded>
       <dialog ref={help} aria-label="Keys">
         <h2>Keys</h2>
         <dl>
@@ -135,6 +139,13 @@ function Page() {
       </dialog>
     </>
   );
+}
+
+/** A view, or what went wrong in it: files that others wrote may have what no view expects. */
+function Guarded({ children }: { children: ComponentChildren }) {
+  const [error] = useErrorBoundary() as [unknown, () => void];
+  if (!error) return <>{children}</>;
+  return <Problem text={`this cannot be shown (${error instanceof Error ? error.message : String(error)}); its files may be damaged`} />;
 }
 
 function isSame(one: SourceName, other: SourceName | null): boolean {
