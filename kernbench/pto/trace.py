@@ -22,7 +22,7 @@ from kernbench.trace.tables import (
     NOWHERE,
     PROCESS,
     SLICES,
-    Piece,
+    Chunk,
     Trace,
     TrackTable,
     make_counters,
@@ -52,7 +52,7 @@ def trace_graph(outcome: Outcome) -> Trace:
     tracks.find(RUNTIME, PROCESS)
     slices = _list_slices(outcome, tracks)
     counters = _count(record.occupancy, tracks)
-    return Trace(tracks, [Piece(slices, _find_flows(outcome))], counters)
+    return Trace(tracks, [Chunk(slices, _find_flows(outcome))], counters)
 
 
 def _list_slices(outcome: Outcome, tracks: TrackTable) -> polars.DataFrame:

@@ -158,7 +158,7 @@ def _make_queues(
     classes = {name: number for number, name in enumerate(dict.fromkeys(names))}
     known = chosen.matches(machine.server_name).astype(float)
     of = csr_array((known, (np.arange(len(names)), [classes[name] for name in names])))
-    length, servers = np.zeros((len(windows.start_fs), of.shape[1])), find_held_servers(program)
+    length, servers = np.zeros((len(windows.start_fs), len(classes))), find_held_servers(program)
     for row in _blocks(np.ones(len(times.issue_fs), bool)):
         length += spread_waiting(windows, _list_held(servers, times, row), of)
     used = np.flatnonzero(rounded(length).any(axis=0)).tolist()

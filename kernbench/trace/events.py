@@ -2,8 +2,8 @@
 
 Perfetto orders events by time, and those of one nanosecond as they stand in the file. They stand there by their exact times;
 at one time ends come before instants, these before begins, and begins are in the order of the table. So slices of a track
-follow each other as they did, and a flow leaves before it comes. Slices come in pieces: one stays in memory until its end is
-written, which is when a piece begins later.
+follow each other as they did, and a flow leaves before it comes. Slices come in chunks: one stays in memory until its end is
+written, which is when a chunk begins later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import polars
 
-    from kernbench.trace.tables import Piece
+    from kernbench.trace.tables import Chunk
 
 _TYPE, _TRACK, _NAME, _CATEGORY, _ARGUMENT, _FLOW, _VALUE = 9, 11, 10, 3, 4, 47, 44  # in TrackEvent
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # types of events
@@ -65,6 +65,9 @@ class _Flows(NamedTuple):
         return _Flows(start, np.concatenate([self.number, other.number]))
 
 
+_COLUMNS = ("uuid", "name", "category", "start_fs", "end_fs")  # of slices, without flows and arguments
+
+
 class _Slices(NamedTuple):
     """Slices whose texts are numbers."""
 
@@ -81,17 +84,19 @@ class _Slices(NamedTuple):
         arguments = {
             name: _Argument(one.field, one.values[which], one.given[which]) for name, one in self.arguments.items()
         }
-        return _Slices(*(column[which] for column in self[:5]), self.flows.take(which), arguments)
+        uuid, name, category, start_fs, end_fs = (getattr(self, of)[which] for of in _COLUMNS)
+        return _Slices(uuid, name, category, start_fs, end_fs, self.flows.take(which), arguments)
 
     def join(self, other: _Slices) -> _Slices:
         """These and then the others."""
-        columns = (np.concatenate(both) for both in zip(self[:5], other[:5], strict=True))
+        both = self, other
+        uuid, name, category, start_fs, end_fs = (np.concatenate([getattr(one, of) for one in both]) for of in _COLUMNS)
         arguments: dict[int, _Argument] = {}
-        for name in dict.fromkeys([*self.arguments, *other.arguments]):
-            both = [one.arguments.get(name) or _absent(len(one.uuid)) for one in (self, other)]
-            values, given = (np.concatenate([getattr(one, column) for one in both]) for column in ("values", "given"))
-            arguments[name] = _Argument(max(one.field for one in both), values, given)
-        return _Slices(*columns, self.flows.join(other.flows), arguments)
+        for argument in dict.fromkeys([*self.arguments, *other.arguments]):
+            found = [one.arguments.get(argument) or _absent(len(one.uuid)) for one in both]
+            values, given = (np.concatenate([getattr(one, of) for one in found]) for of in ("values", "given"))
+            arguments[argument] = _Argument(max(one.field for one in found), values, given)
+        return _Slices(uuid, name, category, start_fs, end_fs, self.flows.join(other.flows), arguments)
 
 
 def _absent(slices: int) -> _Argument:
@@ -100,7 +105,7 @@ def _absent(slices: int) -> _Argument:
 
 
 class SliceEvents:
-    """Writes the events of slices, piece by piece."""
+    """Writes the events of slices, chunk by chunk."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -110,9 +115,9 @@ class SliceEvents:
         self._from_fs = -1  # events before are written
         self._flows = 0
 
-    def write(self, piece: Piece, uuid: np.ndarray) -> None:
-        """Write all events before the end of a piece; `uuid`: int64[slice] of the track of each of its slices."""
-        slices = self._read(piece, uuid)
+    def write(self, chunk: Chunk, uuid: np.ndarray) -> None:
+        """Write all events before the end of a chunk; `uuid`: int64[slice] of the track of each of its slices."""
+        slices = self._read(chunk, uuid)
         if self._open is not None:
             slices = self._open.join(slices)
         spans = np.flatnonzero(slices.end_fs > slices.start_fs)
@@ -121,23 +126,23 @@ class SliceEvents:
         which = np.concatenate([spans, instants, spans])
         types = np.repeat([_END, _INSTANT, _BEGIN], [len(spans), len(instants), len(spans)])
         order = np.argsort(time_fs, kind="stable")
-        begin, end = np.searchsorted(time_fs[order], [self._from_fs, piece.until_fs]).tolist()
+        begin, end = np.searchsorted(time_fs[order], [self._from_fs, chunk.until_fs]).tolist()
         for first in range(begin, end, BLOCK):
             here = order[first : min(first + BLOCK, end)]
             self._file.write(_encode(slices, types[here], which[here], time_fs[here]).data)
-        self._open = slices.take(np.flatnonzero(slices.end_fs >= piece.until_fs))
-        self._from_fs = piece.until_fs
+        self._open = slices.take(np.flatnonzero(slices.end_fs >= chunk.until_fs))
+        self._from_fs = chunk.until_fs
 
-    def _read(self, piece: Piece, uuid: np.ndarray) -> _Slices:
-        table = piece.slices
+    def _read(self, chunk: Chunk, uuid: np.ndarray) -> _Slices:
+        table = chunk.slices
         start_fs, end_fs = table["start_fs"].to_numpy(), table["end_fs"].to_numpy()
         every = np.ones(len(table), bool)
         found = {START: _Argument(_INT, start_fs, every), DURATION: _Argument(_INT, end_fs - start_fs, every)}
         found |= {column.name: self._read_argument(column) for column in table.drop(OF_SLICES)}
         numbers = self._argument_names.add(found).tolist()
         name, category = self._names.number(table["name"]), self._categories.number(table["category"])
-        flows = _Flows.of(piece.flows, len(table), self._flows + 1)
-        self._flows += len(piece.flows)
+        flows = _Flows.of(chunk.flows, len(table), self._flows + 1)
+        self._flows += len(chunk.flows)
         arguments = dict(zip(numbers, found.values(), strict=True))
         return _Slices(uuid, name, category, start_fs, end_fs, flows, arguments)
 

@@ -12,7 +12,7 @@ _Busy = list[tuple[int, int]]  # a heap of (end, lane)
 
 
 class Lanes:
-    """The lanes of slices that come in pieces, of which each begins where the one before ends or later."""
+    """The lanes of slices that come in chunks, of which each begins where the one before ends or later."""
 
     def __init__(self) -> None:
         self._busy: dict[int, _Busy] = {}  # by track, of the last slices that were seen

@@ -24,7 +24,7 @@ from kernbench.trace.wire import Messages
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernbench.trace.tables import Piece, Trace, TrackTable
+    from kernbench.trace.tables import Chunk, Trace, TrackTable
 
 _TRACK_DESCRIPTOR = 60  # in TracePacket
 _UUID, _NAME, _PROCESS, _PARENT, _COUNTER, _CHILD_ORDERING, _RANK = 1, 2, 3, 5, 8, 11, 12  # in TrackDescriptor
@@ -44,11 +44,11 @@ def write_trace_file(trace: Trace, path: Path) -> None:
 
 
 def write_perfetto(trace: Trace, file: BinaryIO) -> None:
-    """Write a trace to a file that is open for writing, piece by piece, in packets of bounded size."""
+    """Write a trace to a file that is open for writing, chunk by chunk, in packets of bounded size."""
     tracks, events = _Tracks(trace.tracks, file), SliceEvents(file)
     tracks.write_new()
-    for piece in trace.pieces:
-        events.write(piece, tracks.place(piece))
+    for chunk in trace.chunks:
+        events.write(chunk, tracks.place(chunk))
     tracks.write_new()
     write_counters(trace.counters, tracks.uuids(trace.counters["track"].to_numpy()), file)
 
@@ -66,11 +66,11 @@ class _Tracks:
         """int64[n] the uuids of int64[n] tracks."""
         return np.array(self._uuid, np.int64)[track]
 
-    def place(self, piece: Piece) -> np.ndarray:
+    def place(self, chunk: Chunk) -> np.ndarray:
         """int64[slice] the uuid of the track of each slice: that of its lane."""
         self.write_new()
         columns = ("track", "start_fs", "end_fs", "within")
-        track, start_fs, end_fs, within = (piece.slices[name].to_numpy() for name in columns)
+        track, start_fs, end_fs, within = (chunk.slices[name].to_numpy() for name in columns)
         lane = self._lanes.assign(track, start_fs, end_fs, within)
         uuid = self.uuids(track)
         others = np.flatnonzero(lane)

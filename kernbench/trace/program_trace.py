@@ -20,7 +20,7 @@ from kernbench.trace.tables import (
     NOWHERE,
     PROCESS,
     SLICES,
-    Piece,
+    Chunk,
     Trace,
     TrackTable,
     make_counters,
@@ -76,17 +76,17 @@ def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
     counters = make_counters()
     if COUNTERS in chosen.kinds:
         counters = count_over_time(run.program, run.times, run.end_fs, chosen, parts, tracks)
-    return Trace(tracks, _trace_pieces(run, chosen, parts, tracks), counters)
+    return Trace(tracks, _trace_chunks(run, chosen, parts, tracks), counters)
 
 
-def _trace_pieces(run: RunToTrace, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable) -> Iterator[Piece]:
+def _trace_chunks(run: RunToTrace, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable) -> Iterator[Chunk]:
     """What concerns the whole run, then the op log a part at a time."""
-    yield Piece(_trace_whole_run(run, chosen, tracks), make_flows(NO_ROWS, NO_ROWS), 0)
+    yield Chunk(_trace_whole_run(run, chosen, tracks), make_flows(NO_ROWS, NO_ROWS), 0)
     log = LogRows.of(run.program, run.times.start_fs, run.times.end_fs)
-    for first in range(0, max(len(log.row), 1), ROWS):  # an empty log is one piece, which ends what is open
+    for first in range(0, max(len(log.row), 1), ROWS):  # an empty log is one chunk, which ends what is open
         after = log.row[first + ROWS : first + ROWS + 1]
         until_fs = int(run.times.start_fs[after[0]]) if len(after) else ENDLESS
-        yield Piece(*_trace_rows(run, log, first, chosen, parts), until_fs)
+        yield Chunk(*_trace_rows(run, log, first, chosen, parts), until_fs)
 
 
 def _trace_rows(

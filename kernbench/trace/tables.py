@@ -1,4 +1,4 @@
-"""A trace as tables, which `kernbench.trace.perfetto` writes. Slices and flows come in pieces, so that few are in memory.
+"""A trace as tables, which `kernbench.trace.perfetto` writes. Slices and flows come in chunks, so that few are in memory.
 
 Tracks form a tree: processes, groups in them, and tracks of slices or of a counter. Slices of one track may overlap. All times
 are int64 femtoseconds from the start of the run. A number of a track, a slice or a parent is a row of its table, -1 is none.
@@ -6,12 +6,12 @@ are int64 femtoseconds from the start of the run. A number of a track, a slice o
 | table | columns |
 |---|---|
 | tracks | name; kind: "process", "group", "slices" or "counter"; parent; unit, of a counter |
-| slices, of a piece | track; start_fs, end_fs: equal for an instant; name; category; within; all others are arguments |
-| flows, of a piece | source, target: an arrow from one of its slices to another, which begins later, or is at an instant's time |
+| slices, of a chunk | track; start_fs, end_fs: equal for an instant; name; category; within; all others are arguments |
+| flows, of a chunk | source, target: an arrow from one of its slices to another, which begins later, or is an instant |
 | counters | track; time_fs; value: float64, from this time on |
 
-`within` is an earlier slice of the same track and piece in which a slice lies. Arguments are of type Int64 or String; those that are null
-are left out.
+`within` is an earlier slice of the same track and chunk in which a slice lies. Arguments are of type Int64 or String; those
+that are null are left out.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ NOWHERE = -1  # a slice that lies in no other
 OF_SLICES = ("track", "start_fs", "end_fs", "name", "category", "within")  # all other columns are arguments
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Some slices of a trace, and the flows between them."""
 
     slices: polars.DataFrame
     flows: polars.DataFrame
-    until_fs: int = ENDLESS  # no slice of a later piece begins before this
+    until_fs: int = ENDLESS  # no slice of a later chunk begins before this
 
 
 @dataclass(slots=True)
 class Trace:
     """One trace."""
 
-    tracks: TrackTable  # those of a piece are there when the piece is
-    pieces: Iterable[Piece]  # in the order of time
+    tracks: TrackTable  # those of a chunk are there when the chunk is
+    chunks: Iterable[Chunk]  # in the order of time
     counters: polars.DataFrame
 
 

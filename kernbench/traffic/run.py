@@ -113,8 +113,8 @@ def run_flows(
 ) -> FlowResult:
     """Run flows together on an idle machine; `on_progress` is called during long runs, as by `Session.run`.
 
-    `on_finished` is called with all that is known when all have arrived. With `count_waits` the result has what flits waited for. Errors: InputError as `Traffic`, for an unknown mode, or for
-    `count_waits` on a machine without credits.
+    `on_finished` is called with all that is known when all have arrived. With `count_waits` the result has what flits waited
+    for. Errors: InputError as `Traffic`, for an unknown mode, or for `count_waits` on a machine without credits.
     """
     if count_waits:
         check_waits(machine)

@@ -16,7 +16,7 @@ from kernbench.trace.filters import COUNTERS, read_filters
 from kernbench.trace.parts import PartTracks
 from kernbench.trace.perfetto import write_trace_file
 from kernbench.trace.program_trace import trace_transfers
-from kernbench.trace.tables import NOWHERE, Piece, Trace, TrackTable, make_counters
+from kernbench.trace.tables import NOWHERE, Chunk, Trace, TrackTable, make_counters
 from kernbench.trace.transfers import find_transfers
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def trace_flows(run: FinishedFlows, chosen: TraceFilter) -> Trace:
     counters = make_counters()
     if COUNTERS in chosen.kinds:
         counters = count_over_time(program, times, session.now_fs, chosen, parts, tracks)
-    return Trace(tracks, [Piece(polars.concat([own, more], how="diagonal"), flows)], counters)
+    return Trace(tracks, [Chunk(polars.concat([own, more], how="diagonal"), flows)], counters)
 
 
 def _list_slices(

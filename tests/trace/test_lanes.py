@@ -31,12 +31,12 @@ def test_lanes_hold_what_follows_each_other_and_are_as_few_as_can_be(slices: lis
 
 
 @given(SLICES, st.integers(0, 20))
-def test_lanes_of_pieces_are_those_of_the_whole(slices: list[tuple[int, int, int]], cut: int) -> None:
+def test_lanes_of_chunks_are_those_of_the_whole(slices: list[tuple[int, int, int]], cut: int) -> None:
     track, start, length = np.array(sorted(slices, key=lambda one: one[1]), np.int64).reshape(-1, 3).T
     nowhere = np.full(len(track), NOWHERE)
     lanes, found = Lanes(), list[int]()
-    for piece in (slice(None, cut), slice(cut, None)):
-        found += lanes.assign(track[piece], start[piece], (start + length)[piece], nowhere[piece]).tolist()
+    for chunk in (slice(None, cut), slice(cut, None)):
+        found += lanes.assign(track[chunk], start[chunk], (start + length)[chunk], nowhere[chunk]).tolist()
     assert found == Lanes().assign(track, start, start + length, nowhere).tolist()
 
 

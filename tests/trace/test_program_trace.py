@@ -208,14 +208,14 @@ def _told(found: Decoded) -> Counter[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("rows", [1, 7, 100])
-def test_a_trace_in_pieces_is_that_of_the_whole(
+def test_a_trace_in_chunks_is_that_of_the_whole(
     ran: RunResult, found: Decoded, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kernbench.trace.program_trace.ROWS", rows)
     monkeypatch.setattr("kernbench.trace.counters.ROWS", rows)
-    pieces = _decode(ran, tmp_path)
-    assert _told(pieces) == _told(found)
-    counters = [{one.tracks[uuid]: values for uuid, values in one.counters.items()} for one in (pieces, found)]
+    chunks = _decode(ran, tmp_path)
+    assert _told(chunks) == _told(found)
+    counters = [{one.tracks[uuid]: values for uuid, values in one.counters.items()} for one in (chunks, found)]
     assert counters[0].keys() == counters[1].keys()
     for name, values in counters[0].items():
         assert np.array(values) == pytest.approx(np.array(counters[1][name]), abs=1e-5), name
