@@ -57,6 +57,8 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
     is_flag=True,
     help="On a machine with credits: say what flits waited for, by link, of a pattern also by load.",
 )
+@options.TRACE
+@options.TRACE_FILTER
 @options.TOPOLOGY
 @options.mode()
 @options.assignments("A topology field (link_gbs=128, with or without topology. before it)")
@@ -75,6 +77,8 @@ def command(
     window: int,
     vary: str | None,
     explain: bool,
+    trace: Path | None,
+    trace_filters: tuple[str, ...],
     topology: str,
     mode: str,
     assignments: tuple[str, ...],
@@ -105,6 +109,8 @@ def command(
         raise InputError(
             "--explain says what the flits of traffic waited for; give --flow, --flows or --pattern with it"
         )
+    if trace is not None and not texts and file is None:
+        raise InputError("--trace writes the flows of one run; give --flow or --flows with it")
     if pattern is not None:
         from kernbench.cli.probe_pattern import probe_pattern
         from kernbench.traffic.injection_process import InjectionProcess
@@ -121,7 +127,7 @@ def command(
     if texts or file is not None:
         from kernbench.cli.probe_flows import probe_flows
 
-        return probe_flows(texts, file, topology, mode, overrides, out, forms, as_json, explain)
+        return probe_flows(texts, file, topology, mode, overrides, out, forms, as_json, explain, trace, trace_filters)
     from kernbench.cli.probe_survey import probe_survey
 
     return probe_survey(topology, mode, overrides, out, forms, as_json)

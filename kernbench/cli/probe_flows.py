@@ -19,6 +19,7 @@ from kernbench.text import plural
 if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
     from kernbench.traffic.run import FlowResult
+    from kernbench.traffic.trace import FinishedFlows
 
 MOST_SHOWN = 20  # flows; of more, the slowest
 FLOWS = "flows.parquet"
@@ -54,22 +55,34 @@ def probe_flows(
     forms: Sequence[str],
     as_json: bool,
     explain: bool,
+    trace: Path | None = None,
+    trace_filters: Sequence[str] = (),
 ) -> None:
     """Run flows given as texts or in a file; show and save the results."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
+    from kernbench.cli.traces import check_parts, check_trace
     from kernbench.machine import load_machine
     from kernbench.traffic.run import run_flows
+    from kernbench.traffic.trace import write_trace
 
     if out is not None:
         check_directory(out)
+    check_trace(trace, trace_filters)
     flows = _read_flows(texts, file)
     machine = load_machine(topology, overrides)
+    check_parts(machine, trace_filters)
+
+    def keep(run: FinishedFlows) -> None:
+        if trace is not None:
+            display.say("writing the trace")
+            write_trace(run, trace, trace_filters)
+
     announce_compiling()
     with progress() as display:
-        result = run_flows(machine, flows, mode, display.on_progress, count_waits=explain)
-    _keep(result, overrides, out, forms, as_json)
+        result = run_flows(machine, flows, mode, display.on_progress, count_waits=explain, on_finished=keep)
+    _keep(result, overrides, {} if trace is None else {"trace": str(trace)}, out, forms, as_json)
 
 
 def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
@@ -80,12 +93,18 @@ def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
 
 
 def _keep(
-    result: FlowResult, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str], as_json: bool
+    result: FlowResult,
+    overrides: Mapping[str, str],
+    files: dict[str, str],
+    out: Path | None,
+    forms: Sequence[str],
+    as_json: bool,
 ) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.table_files import write_forms
 
-    files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
+    if out is not None:
+        files |= {"flows": str(out / FLOWS), "result": str(out / RESULT)}
     summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()
     if out is not None:
 

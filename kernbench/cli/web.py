@@ -40,8 +40,7 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
     sources = Sources(given)
     with make_server(sources, port) as server:
         address = f"http://{HOST}:{server.server_port}/"
-        if len(given) == 1:
-            source = next(iter(sources.list().values()))
+        if (source := sources.only) is not None:
             address += _hash(kind_of(source), source)
         say(f"the viewer is at {address} (Ctrl-C ends it)")
         Thread(target=import_module, args=("polars",)).start()  # what reads tables, while the browser starts

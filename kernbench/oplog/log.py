@@ -18,11 +18,12 @@ that does not depend on when rows were written, so a recorded and a live run hav
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.oplog.params_json import encode_params
+from kernbench.oplog.params_json import RowParams, encode_params
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
@@ -49,22 +50,45 @@ def build_log(
     row = _order(program, start_fs, end_fs, thread, plan) if row is None else row
     place = np.full(program.row_count + 1, NONE, np.int64)
     place[row] = np.arange(len(row))
-    tags, server, nbytes = program.op_tag[row], *(column[row] for column in _server_and_bytes(program.op))
-    params = encode_params(program)
-    return pl.DataFrame(
-        {
-            "start_fs": start_fs[row],
-            "end_fs": end_fs[row],
-            "component": _components(program, server, thread[row], row),
-            "op_kind": _gather([kind for _, kind in program.tags], tags),
-            "op_name": _gather([name for name, _ in program.tags], tags),
-            "params": _gather(params.texts, params.code[row]),
-            "dependencies": _lists(place[before[row]]),
-            "thread": _gather([thread.name for thread in program.threads], thread[row]),
-            "bytes": nbytes,
-            "issue_fs": issue_fs[row],
-        }
-    )
+    found = LogRows(program, thread, row, encode_params(program)).table(row, issue_fs, start_fs, end_fs)
+    dependencies = pl.Series("dependencies", _lists(place[before[row]]))
+    return found.insert_column(found.get_column_index("params") + 1, dependencies)
+
+
+@dataclass(frozen=True, slots=True)
+class LogRows:
+    """The rows of an op log, of which tables can be made a part at a time."""
+
+    program: Program
+    thread: np.ndarray  # int64[row of the op table]
+    row: np.ndarray  # int64[row of the log] its row in the op table
+    params: RowParams
+
+    @classmethod
+    def of(cls, program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> LogRows:
+        """The rows of a run. Times are int64[row] of the op table, -1: never."""
+        thread, _, plan = _owners(program)
+        return cls(program, thread, _order(program, start_fs, end_fs, thread, plan), encode_params(program))
+
+    def table(self, row: np.ndarray, issue_fs: np.ndarray, start_fs: np.ndarray, end_fs: np.ndarray) -> pl.DataFrame:
+        """The table of some rows, int64[n] of the op table, without dependencies. Times are of all rows of the op table."""
+        import polars as pl
+
+        program, tags, thread = self.program, self.program.op_tag[row], self.thread[row]
+        server, nbytes = _server_and_bytes(program.op, row)
+        return pl.DataFrame(
+            {
+                "start_fs": start_fs[row],
+                "end_fs": end_fs[row],
+                "component": _components(program, server, thread, row),
+                "op_kind": _gather([kind for _, kind in program.tags], tags),
+                "op_name": _gather([name for name, _ in program.tags], tags),
+                "params": _gather(self.params.texts, self.params.code[row]),
+                "thread": _gather([thread.name for thread in program.threads], thread),
+                "bytes": nbytes,
+                "issue_fs": issue_fs[row],
+            }
+        )
 
 
 def order_rows(program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> np.ndarray:
@@ -115,13 +139,14 @@ def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return thread, before, plan
 
 
-def _server_and_bytes(op: EncodedRows) -> tuple[np.ndarray, np.ndarray]:
-    """int64[row] the server that each row holds, or NONE; int64[row] the bytes that it transfers."""
+def _server_and_bytes(op: EncodedRows, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of int64[n] rows: int64[n] the server that each holds, or NONE; int64[n] the bytes that it transfers."""
     entries = op.values
     code = entries[:, 0]
     is_move = code == Op.MOVE
     server = np.where(is_move, entries[:, 5], np.where(code == Op.EXEC, entries[:, 1], NONE))
-    return server[op.entry], np.where(is_move, entries[:, 2], 0)[op.entry]
+    entry = op.entry[row]
+    return server[entry], np.where(is_move, entries[:, 2], 0)[entry]
 
 
 def _components(program: Program, server: np.ndarray, thread: np.ndarray, row: np.ndarray) -> pl.Series:

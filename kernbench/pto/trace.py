@@ -9,19 +9,29 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.atomic_output import write_file
 from kernbench.pto.record import ORCHESTRATOR, BlockRow, Occupancy, Phase, PhaseRow
 from kernbench.pto.summary import thread_name
 from kernbench.trace.parts import PartTracks
-from kernbench.trace.perfetto import write_perfetto
-from kernbench.trace.tables import COUNTER, NOWHERE, PROCESS, SLICES, Trace, TrackTable, make_counters, make_flows
+from kernbench.trace.perfetto import write_trace_file
+from kernbench.trace.tables import (
+    COUNTER,
+    NOWHERE,
+    PROCESS,
+    SLICES,
+    Chunk,
+    Trace,
+    TrackTable,
+    make_counters,
+    make_flows,
+)
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars
 
     from kernbench.pto.launch import Outcome
@@ -33,13 +43,7 @@ _UNITS = {"heap_bytes": "bytes"}  # of counters; those of others are entries
 
 def write_trace(outcome: Outcome, path: Path) -> None:
     """Write the trace of a finished run for Perfetto. Errors: RunError if the disk refuses."""
-    trace = trace_graph(outcome)
-
-    def write(partial: Path) -> None:
-        with partial.open("wb") as file:
-            write_perfetto(trace, file)
-
-    write_file(path, write)
+    write_trace_file(trace_graph(outcome), path)
 
 
 def trace_graph(outcome: Outcome) -> Trace:
@@ -48,7 +52,7 @@ def trace_graph(outcome: Outcome) -> Trace:
     tracks.find(RUNTIME, PROCESS)
     slices = _list_slices(outcome, tracks)
     counters = _count(record.occupancy, tracks)
-    return Trace(tracks.table(), slices, _find_flows(outcome), counters)
+    return Trace(tracks, [Chunk(slices, _find_flows(outcome))], counters)
 
 
 def _list_slices(outcome: Outcome, tracks: TrackTable) -> polars.DataFrame:

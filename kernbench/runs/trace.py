@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.atomic_output import write_file
 from kernbench.oplog.causes import Times
 from kernbench.runs.explanation import find_path
 from kernbench.trace.filters import read_filters
-from kernbench.trace.perfetto import write_perfetto
+from kernbench.trace.perfetto import write_trace_file
 from kernbench.trace.program_trace import RunToTrace, Span, trace_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernbench.engine import Session
     from kernbench.host.device.launch import Launch
 
@@ -27,10 +27,4 @@ def write_trace(session: Session, launches: Sequence[Launch], path: Path, filter
         for launch in launches
     ]
     critical = find_path(session, launches, times)
-    trace = trace_run(RunToTrace(session.program, times, session.now_fs, critical, spans), chosen)
-
-    def write(partial: Path) -> None:
-        with partial.open("wb") as file:
-            write_perfetto(trace, file)
-
-    write_file(path, write)
+    write_trace_file(trace_run(RunToTrace(session.program, times, session.now_fs, critical, spans), chosen), path)

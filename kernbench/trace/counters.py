@@ -12,6 +12,7 @@ reads and writes. Jobs of engines and queues are exact in each window.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kernbench.trace.tables import TrackTable
 
 _WAITING = "waiting"
+ROWS = 1 << 17  # that are counted at once
 
 
 class _Gauges(NamedTuple):
@@ -70,15 +72,20 @@ def _make_utilisation(
     program: Program, times: Times, windows: Windows, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
 ) -> polars.DataFrame:
     machine, ended = program.machine, times.end_fs >= 0
-    row = np.flatnonzero(ended)
-    found = find_transfers(program, times, row, ends=False)
-    held = _list_held(program, times, row)
+    servers = find_held_servers(program)
     kinds = group_transfers(program, ended, STRIPE)
     served_fs = _list_served(machine, kinds.kinds)
-    held_fs = np.bincount(held.server, held.end_fs - held.start_fs, served_fs.shape[1])
-    gauges = _list_gauges(machine, held_fs + served_fs.T @ kinds.count, chosen, parts)
-    moved = Moved(kinds.which[row[found.at]], found.leave_fs, found.arrive_fs)
-    used_fs = spread_held(windows, held, gauges.parts) + spread_moved(windows, moved, served_fs @ gauges.parts)
+    busy_fs = served_fs.T @ kinds.count
+    for row in _blocks(ended):
+        held = _list_held(servers, times, row)
+        busy_fs += np.bincount(held.server, held.end_fs - held.start_fs, len(busy_fs))
+    gauges = _list_gauges(machine, busy_fs, chosen, parts)
+    used_fs = np.zeros((len(windows.start_fs), len(gauges.name)))
+    for row in _blocks(ended):
+        found = find_transfers(program, times, row, ends=False)
+        moved = Moved(kinds.which[row[found.at]], found.leave_fs, found.arrive_fs)
+        used_fs += spread_held(windows, _list_held(servers, times, row), gauges.parts)
+        used_fs += spread_moved(windows, moved, served_fs @ gauges.parts)
     room_fs = windows.length_fs[:, None] * gauges.slots
     share = 100 * fit(used_fs, room_fs) / room_fs
     return _make_tracks(windows, share, gauges.name, gauges.process, "utilisation", "%", tracks)
@@ -94,9 +101,15 @@ def _list_served(machine: Machine, kinds: np.ndarray) -> Any:
     return make_sparse(services.kind, servers + services.station, took_fs, shape)
 
 
-def _list_held(program: Program, times: Times, row: np.ndarray) -> Held:
-    """The jobs and transfers among int64[n] rows that hold a server."""
-    server = find_held_servers(program)[row]
+def _blocks(chosen: np.ndarray) -> Iterator[np.ndarray]:
+    """int64[n] the numbers of rows that are chosen, bool[row], a part at a time."""
+    for first in range(0, len(chosen), ROWS):
+        yield first + np.flatnonzero(chosen[first : first + ROWS])
+
+
+def _list_held(servers: EncodedRows, times: Times, row: np.ndarray) -> Held:
+    """The jobs and transfers among int64[n] rows that hold a server; `servers` are those of all rows."""
+    server = servers[row]
     row, server = row[server >= 0], server[server >= 0]
     return Held(server, times.issue_fs[row], times.start_fs[row], times.end_fs[row])
 
@@ -145,7 +158,9 @@ def _make_queues(
     classes = {name: number for number, name in enumerate(dict.fromkeys(names))}
     known = chosen.matches(machine.server_name).astype(float)
     of = csr_array((known, (np.arange(len(names)), [classes[name] for name in names])))
-    length = spread_waiting(windows, _list_held(program, times, np.arange(len(times.issue_fs))), of)
+    length, servers = np.zeros((len(windows.start_fs), len(classes))), find_held_servers(program)
+    for row in _blocks(np.ones(len(times.issue_fs), bool)):
+        length += spread_waiting(windows, _list_held(servers, times, row), of)
     used = np.flatnonzero(rounded(length).any(axis=0)).tolist()
     kinds, processes = [[*classes][at][1] for at in used], [[*classes][at][0] for at in used]
     return _make_tracks(windows, length[:, used], kinds, processes, "queues", _WAITING, tracks)

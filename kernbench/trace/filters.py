@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
+from kernbench.trace.tables import ENDLESS
 from kernbench.units import FS_PER_NS, parse
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ KINDS = (
     PATH,
     COUNTERS,
 )  # those of the op log, the critical path, and all counters
-ENDLESS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from kernbench.atomic_output import write_file
 from kernbench.trace.events import SliceEvents, write_counters
-from kernbench.trace.interning import Interned
-from kernbench.trace.lanes import assign_lanes
+from kernbench.trace.lanes import Lanes
 from kernbench.trace.packets import write_packet
 from kernbench.trace.tables import COUNTER, GROUP, NO_PARENT, PROCESS
 from kernbench.trace.wire import Messages
 
 if TYPE_CHECKING:
-    from kernbench.trace.tables import Trace
+    from pathlib import Path
+
+    from kernbench.trace.tables import Chunk, Trace, TrackTable
 
 _TRACK_DESCRIPTOR = 60  # in TracePacket
 _UUID, _NAME, _PROCESS, _PARENT, _COUNTER, _CHILD_ORDERING, _RANK = 1, 2, 3, 5, 8, 11, 12  # in TrackDescriptor
@@ -31,44 +33,74 @@ _UNIT_NAME = 6  # in CounterDescriptor
 _EXPLICIT = 3  # a ChildTracksOrdering: by rank
 
 
+def write_trace_file(trace: Trace, path: Path) -> None:
+    """Write a trace to a file, which is there when it is whole. Errors: RunError if the disk refuses."""
+
+    def write(partial: Path) -> None:
+        with partial.open("wb") as file:
+            write_perfetto(trace, file)
+
+    write_file(path, write)
+
+
 def write_perfetto(trace: Trace, file: BinaryIO) -> None:
-    """Write a trace to a file that is open for writing, in packets of bounded size."""
-    uuid = _write_tracks(trace, file)
-    slices = trace.slices
-    names, categories = Interned.of(slices["name"]), Interned.of(slices["category"])
-    events = SliceEvents(slices, trace.flows, uuid, names.iid, categories.iid)
-    names.write_names(file)
-    categories.write_categories(file)
-    events.write_interned(file)
-    events.write(file)
-    write_counters(trace.counters, file)
+    """Write a trace to a file that is open for writing, chunk by chunk, in packets of bounded size."""
+    tracks, events = _Tracks(trace.tracks, file), SliceEvents(file)
+    tracks.write_new()
+    for chunk in trace.chunks:
+        events.write(chunk, tracks.place(chunk))
+    tracks.write_new()
+    write_counters(trace.counters, tracks.uuids(trace.counters["track"].to_numpy()), file)
 
 
-def _write_tracks(trace: Trace, file: BinaryIO) -> np.ndarray:
-    """Write a descriptor of each track; returns int64[slice] the uuid of the track of each slice."""
-    tracks = trace.tracks.rows()
-    for number, (name, kind, parent, unit) in enumerate(tracks):
-        found = Messages().number(_UUID, number + 1).text(_NAME, name)
+class _Tracks:
+    """Writes descriptors of tracks, each before its first event."""
+
+    def __init__(self, table: TrackTable, file: BinaryIO) -> None:
+        self._table, self._file = table, file
+        self._uuid: list[int] = []  # by the number of the track
+        self._lane_uuid: dict[tuple[int, int], int] = {}  # by track and lane, but for the first lane
+        self._lanes = Lanes()
+
+    def uuids(self, track: np.ndarray) -> np.ndarray:
+        """int64[n] the uuids of int64[n] tracks."""
+        return np.array(self._uuid, np.int64)[track]
+
+    def place(self, chunk: Chunk) -> np.ndarray:
+        """int64[slice] the uuid of the track of each slice: that of its lane."""
+        self.write_new()
+        columns = ("track", "start_fs", "end_fs", "within")
+        track, start_fs, end_fs, within = (chunk.slices[name].to_numpy() for name in columns)
+        lane = self._lanes.assign(track, start_fs, end_fs, within)
+        uuid = self.uuids(track)
+        others = np.flatnonzero(lane)
+        pairs, which = np.unique(np.stack([track[others], lane[others]]), axis=1, return_inverse=True)
+        found = [self._find_lane(of, number) for of, number in pairs.T.tolist()]
+        uuid[others] = np.array(found, np.int64)[which.ravel()]
+        return uuid
+
+    def write_new(self) -> None:
+        """Write the descriptors of the tracks that are new in the table."""
+        for number in range(len(self._uuid), len(self._table)):
+            self._uuid.append(self._write(number))
+
+    def _find_lane(self, track: int, lane: int) -> int:
+        if (track, lane) not in self._lane_uuid:
+            self._lane_uuid[track, lane] = self._write(track)
+        return self._lane_uuid[track, lane]
+
+    def _write(self, number: int) -> int:
+        """Write a track, or another lane of one; returns its uuid."""
+        name, kind, parent, unit = self._table.row(number)
+        uuid = len(self._uuid) + len(self._lane_uuid) + 1
+        found = Messages().number(_UUID, uuid).text(_NAME, name)
         if parent != NO_PARENT:
-            found.number(_PARENT, parent + 1).number(_RANK, number)
+            found.number(_PARENT, self._uuid[parent]).number(_RANK, number)
         if kind == PROCESS:
-            found.message(_PROCESS, Messages().number(_PID, number + 1).text(_PROCESS_NAME, name))
+            found.message(_PROCESS, Messages().number(_PID, uuid).text(_PROCESS_NAME, name))
         if kind in (PROCESS, GROUP):
             found.number(_CHILD_ORDERING, _EXPLICIT)
         if kind == COUNTER:
             found.message(_COUNTER, Messages().text(_UNIT_NAME, unit))
-        write_packet(file, Messages().message(_TRACK_DESCRIPTOR, found), begins=number == 0)
-    columns = ("track", "start_fs", "end_fs", "within")
-    track, start_fs, end_fs, within = (trace.slices[name].to_numpy() for name in columns)
-    lane = assign_lanes(track, start_fs, end_fs, within)
-    uuid = track + 1
-    others = np.flatnonzero(lane)
-    pairs, which = np.unique(np.stack([track[others], lane[others]]), axis=1, return_inverse=True)
-    uuid[others] = len(tracks) + 1 + which.ravel()
-    for number, of in enumerate(pairs[0].tolist()):
-        name, _, parent, _ = tracks[of]
-        found = Messages().number(_UUID, len(tracks) + 1 + number).text(_NAME, name)
-        if parent != NO_PARENT:
-            found.number(_PARENT, parent + 1).number(_RANK, of)
-        write_packet(file, Messages().message(_TRACK_DESCRIPTOR, found))
-    return uuid
+        write_packet(self._file, Messages().message(_TRACK_DESCRIPTOR, found), begins=uuid == 1)
+        return uuid

@@ -6,16 +6,26 @@ the way, an instant on the track of its other end, and a flow from the one to th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.oplog.log import build_log, order_rows
+from kernbench.oplog.log import LogRows
 from kernbench.trace.counters import count_over_time
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
 from kernbench.trace.parts import PartTracks
-from kernbench.trace.tables import NOWHERE, PROCESS, SLICES, Trace, TrackTable, make_counters, make_flows
+from kernbench.trace.tables import (
+    ENDLESS,
+    NOWHERE,
+    PROCESS,
+    SLICES,
+    Chunk,
+    Trace,
+    TrackTable,
+    make_counters,
+    make_flows,
+)
 from kernbench.trace.transfers import Transfers, find_transfers
 from kernbench.units import format_ns
 
@@ -34,6 +44,8 @@ CRITICAL_PATH, LAUNCHES, START = (
 )  # its tracks; Perfetto counts from its first event
 DATA, TRANSFER = "data", "transfer"  # the slice of a transfer's data, and the category of what belongs to transfers
 EVERYTHING = TraceFilter()
+ROWS = 1 << 15  # of the op log that are in memory as slices at once
+NO_ROWS = np.zeros(0, np.int64)
 
 
 class Span(NamedTuple):
@@ -56,34 +68,42 @@ class RunToTrace(NamedTuple):
 
 def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
     """The trace of a run. Errors: InputError for a filter that names a part which the machine lacks."""
-    import polars
-
     machine = run.program.machine
     chosen.check(machine)
     tracks = TrackTable()
     tracks.find(RUN, PROCESS)
     parts = PartTracks(machine, tracks)
-    slices, flows = _trace_log(run, chosen, parts)
-    more = _trace_whole_run(run, chosen, tracks)
     counters = make_counters()
     if COUNTERS in chosen.kinds:
         counters = count_over_time(run.program, run.times, run.end_fs, chosen, parts, tracks)
-    return Trace(tracks.table(), polars.concat([slices, more], how="diagonal"), flows, counters)
+    return Trace(tracks, _trace_chunks(run, chosen, parts, tracks), counters)
 
 
-def _trace_log(run: RunToTrace, chosen: TraceFilter, parts: PartTracks) -> tuple[polars.DataFrame, polars.DataFrame]:
-    """The slices of the rows of the op log and of their transfers, and their flows."""
+def _trace_chunks(run: RunToTrace, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable) -> Iterator[Chunk]:
+    """What concerns the whole run, then the op log a part at a time."""
+    yield Chunk(_trace_whole_run(run, chosen, tracks), make_flows(NO_ROWS, NO_ROWS), 0)
+    log = LogRows.of(run.program, run.times.start_fs, run.times.end_fs)
+    for first in range(0, max(len(log.row), 1), ROWS):  # an empty log is one chunk, which ends what is open
+        after = log.row[first + ROWS : first + ROWS + 1]
+        until_fs = int(run.times.start_fs[after[0]]) if len(after) else ENDLESS
+        yield Chunk(*_trace_rows(run, log, first, chosen, parts), until_fs)
+
+
+def _trace_rows(
+    run: RunToTrace, rows: LogRows, first: int, chosen: TraceFilter, parts: PartTracks
+) -> tuple[polars.DataFrame, polars.DataFrame]:
+    """The slices of some rows of the op log and of their transfers, and their flows."""
     import polars
 
     program, times = run.program, run.times
-    log = build_log(program, times.issue_fs, times.start_fs, times.end_fs).drop("dependencies")
-    row = order_rows(program, times.start_fs, times.end_fs)
+    row = rows.row[first : first + ROWS]
+    log = rows.table(row, times.issue_fs, times.start_fs, times.end_fs)
     wanted = chosen.overlaps(log["start_fs"].to_numpy(), log["end_fs"].to_numpy())
     wanted &= log["op_kind"].is_in(chosen.kinds).to_numpy()
     if chosen.parts:
         names = log["component"].unique()
         wanted &= log["component"].is_in(names.filter(chosen.matches(names.to_list())).implode()).to_numpy()
-    log = log.with_row_index("row").filter(wanted)
+    log = log.with_row_index("row", first).filter(wanted)
     row = row[wanted]
     own = log.select(
         track=_find_tracks(log["component"], parts),
@@ -99,7 +119,7 @@ def _trace_log(run: RunToTrace, chosen: TraceFilter, parts: PartTracks) -> tuple
         params=_unless(polars.col("params"), ""),
     )
     found = find_transfers(program, times, row)
-    more, flows = _trace_transfers(program, own, log["component"], found, parts)
+    more, flows = trace_transfers(program, own, log["component"], found, parts)
     return polars.concat([own, more], how="diagonal"), flows
 
 
@@ -119,7 +139,7 @@ def _find_tracks(component: polars.Series, parts: PartTracks) -> polars.Series:
     return polars.Series(numbers).gather(component.cast(polars.Enum(names)).to_physical())
 
 
-def _trace_transfers(
+def trace_transfers(
     program: Program, own: polars.DataFrame, component: polars.Series, found: Transfers, parts: PartTracks
 ) -> tuple[polars.DataFrame, polars.DataFrame]:
     """The slices "data" of transfers, the instants at their other ends, and the flows between them."""

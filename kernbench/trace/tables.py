@@ -1,4 +1,4 @@
-"""A trace as four tables, which `kernbench.trace.perfetto` writes.
+"""A trace as tables, which `kernbench.trace.perfetto` writes. Slices and flows come in chunks, so that few are in memory.
 
 Tracks form a tree: processes, groups in them, and tracks of slices or of a counter. Slices of one track may overlap. All times
 are int64 femtoseconds from the start of the run. A number of a track, a slice or a parent is a row of its table, -1 is none.
@@ -6,19 +6,19 @@ are int64 femtoseconds from the start of the run. A number of a track, a slice o
 | table | columns |
 |---|---|
 | tracks | name; kind: "process", "group", "slices" or "counter"; parent; unit, of a counter |
-| slices | track; start_fs, end_fs: equal for an instant; name; category; within; all others are arguments |
-| flows | source, target: an arrow from one slice to another, which begins later, or is a slice at an instant's time |
+| slices, of a chunk | track; start_fs, end_fs: equal for an instant; name; category; within; all others are arguments |
+| flows, of a chunk | source, target: an arrow from one of its slices to another, which begins later, or is an instant |
 | counters | track; time_fs; value: float64, from this time on |
 
-`within` is an earlier slice of the same track in which a slice lies. Arguments are of type Int64 or String; those that are null
-are left out.
+`within` is an earlier slice of the same track and chunk in which a slice lies. Arguments are of type Int64 or String; those
+that are null are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,25 @@ if TYPE_CHECKING:
 
 PROCESS, GROUP, SLICES, COUNTER = "process", "group", "slices", "counter"
 NO_PARENT = -1
+ENDLESS = 1 << 62  # a time after all others
 NOWHERE = -1  # a slice that lies in no other
 OF_SLICES = ("track", "start_fs", "end_fs", "name", "category", "within")  # all other columns are arguments
 
 
-@dataclass(slots=True)
-class Trace:
-    """The tables of one trace."""
+class Chunk(NamedTuple):
+    """Some slices of a trace, and the flows between them."""
 
-    tracks: polars.DataFrame
     slices: polars.DataFrame
     flows: polars.DataFrame
+    until_fs: int = ENDLESS  # no slice of a later chunk begins before this
+
+
+@dataclass(slots=True)
+class Trace:
+    """One trace."""
+
+    tracks: TrackTable  # those of a chunk are there when the chunk is
+    chunks: Iterable[Chunk]  # in the order of time
     counters: polars.DataFrame
 
 
@@ -57,12 +65,12 @@ class TrackTable:
             self._rows.append((name, kind, parent, unit))
         return found
 
-    def table(self) -> polars.DataFrame:
-        """The table `tracks`."""
-        import polars
+    def __len__(self) -> int:
+        return len(self._rows)
 
-        schema = {"name": polars.String, "kind": polars.String, "parent": polars.Int64, "unit": polars.String}
-        return polars.DataFrame(self._rows, schema=schema, orient="row")
+    def row(self, number: int) -> tuple[str, str, int, str]:
+        """Name, kind, parent and unit of a track."""
+        return self._rows[number]
 
 
 def make_flows(source: np.ndarray, target: np.ndarray) -> polars.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from kernbench.notebook import MOST_ROWS, html_table
 from kernbench.program.program import Program
 from kernbench.text import plural
 from kernbench.traffic.lower import Arrival, Traffic
+from kernbench.traffic.trace import FinishedFlows
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -107,17 +109,18 @@ def run_flows(
     on_progress: OnProgress | None = None,
     *,
     count_waits: bool = False,
+    on_finished: Callable[[FinishedFlows], None] | None = None,
 ) -> FlowResult:
     """Run flows together on an idle machine; `on_progress` is called during long runs, as by `Session.run`.
 
-    With `count_waits` the result has what flits waited for. Errors: InputError as `Traffic`, for an unknown mode, or for
-    `count_waits` on a machine without credits.
+    `on_finished` is called with all that is known when all have arrived. With `count_waits` the result has what flits waited
+    for. Errors: InputError as `Traffic`, for an unknown mode, or for `count_waits` on a machine without credits.
     """
     if count_waits:
         check_waits(machine)
     traffic = Traffic(machine, flows)
     load_loop(machine, mode)
-    return _run(traffic, mode, on_progress, count_waits)
+    return _run(traffic, mode, on_progress, count_waits, on_finished)
 
 
 def check_waits(machine: Machine) -> None:
@@ -139,12 +142,18 @@ def load_loop(machine: Machine, mode: str) -> None:
     Session(Program(machine), mode).run()
 
 
-def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None, count_waits: bool = False) -> FlowResult:
+def _run(
+    traffic: Traffic,
+    mode: str,
+    on_progress: OnProgress | None,
+    count_waits: bool = False,
+    on_finished: Callable[[FinishedFlows], None] | None = None,
+) -> FlowResult:
     session = Session(traffic.program, mode, count_waits=count_waits)
     session.run(on_progress=on_progress)
     session.check_finished()
     end_fs = session.op_end_fs[traffic.rows()].copy()
-    return FlowResult(
+    found = FlowResult(
         topology=session.machine.name,
         mode=mode,
         flows=traffic.flows,
@@ -157,3 +166,6 @@ def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None, count_wait
         wall_s=session.wall_s,
         network=session.network_waits,
     )
+    if on_finished is not None:
+        on_finished(FinishedFlows(session, traffic.rows(), found))
+    return found

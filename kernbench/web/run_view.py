@@ -17,7 +17,7 @@ from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, shorten
 from kernbench.report.arrow import to_arrow
 from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
-from kernbench.schema.guards import is_mapping
+from kernbench.schema.guards import is_list, is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.trace.parts import split_path
 from kernbench.units import FS_PER_NS
@@ -78,7 +78,12 @@ class RunView:
         """`result.json`, with the machine, the time that the run took, and a sentence for each table that there is not."""
         found = self._read_json(RESULT)
         missing = {name: told for name in self._tables if (told := self._missing(name))}
-        machine = None if "nodes" in missing or "links" in missing else self._read_json(MACHINE)
+        machine = None
+        if not missing.keys() & {"nodes", "links"}:
+            try:
+                machine = self._read_machine()
+            except InputError as error:
+                missing |= {"nodes": str(error), "links": str(error)}
         end_fs = _find_end(found)
         windows = list_windows(end_fs)
         return {
@@ -148,6 +153,15 @@ class RunView:
         if not is_mapping(found):
             raise InputError(f"{path} is no JSON object; {AGAIN}")
         return dict(found)
+
+    def _read_machine(self) -> dict[str, Any]:
+        """What `tell_machine` wrote. Errors: InputError for another form, which the page could not show."""
+        found = self._read_json(MACHINE)
+        texts = all(isinstance(found.get(name), str) for name in ("name", "family", "file", "description"))
+        parts, links = found.get("parts"), found.get("links")
+        if not (texts and is_mapping(parts) and all(_is_part(part) for part in parts.values()) and is_list(links)):
+            raise InputError(f"{self._source.file(MACHINE)} does not describe a machine; {AGAIN}")
+        return found
 
     def _guarded(self, name: str, make: Callable[[], Found]) -> Found:
         try:
@@ -242,6 +256,14 @@ class RunView:
         if not self._missing("nodes"):
             place = {name: at for at, name in enumerate(self._read(NODES, ["name"])["name"].to_list())}
         return sorted(names, key=lambda name: (_place(name, place), name))
+
+
+def _is_part(told: object) -> bool:
+    """Whether figures of a part are told as the page takes them."""
+    fields = told.get("fields") if is_mapping(told) else None
+    return is_list(fields) and all(
+        is_mapping(field) and {"name", "value", "source", "place"} <= field.keys() for field in fields
+    )
 
 
 def _find_end(result: Mapping[str, Any]) -> int:

@@ -22,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 from kernbench.errors import InputError, KernBenchError, RunError
 from kernbench.schema.guards import is_mapping
 from kernbench.web.assets import read_assets
+from kernbench.web.overview import Overview
 from kernbench.web.run_comparison import compare_runs
 from kernbench.web.run_jobs import RunJobs
 from kernbench.web.run_view import RunView, find_run_version
@@ -60,6 +61,7 @@ class Viewer:
 
     def __init__(self, sources: Sources, jobs: RunJobs) -> None:
         self._sources, self._jobs = sources, jobs
+        self._overview = Overview()
         self._tables: dict[str, SweepTable] = {}
         self._runs: dict[str, RunView] = {}
         self._lock = threading.Lock()
@@ -85,8 +87,11 @@ class Viewer:
         if path in (assets := read_assets()):
             return assets[path]
         if path == "/api/sources":
-            listed = [{"kind": kind_of(source), "name": name} for name, source in self._sources.list().items()]
+            listed = [_name(source) for source in self._sources.list().values()]
             return _json({"sources": listed, "searched": self._sources.searched})
+        if path == "/api/overview":
+            told = [_name(source) | self._overview.tell(source) for source in self._sources.list().values()]
+            return _json({"sources": told})
         if path == "/api/jobs":
             return _json({"jobs": self._jobs.list()})
         match [unquote(part) for part in path.split("/")]:
@@ -277,6 +282,10 @@ def _show_run(view: RunView, what: str) -> Answer:
 def _show_machine(source: MachineSource, what: str) -> Answer:
     view = source.view
     return _json(view.about) if what == "about" else (ARROW, view.nodes if what == "nodes" else view.links)
+
+
+def _name(source: Source) -> dict[str, Any]:
+    return {"kind": kind_of(source), "name": source.name}
 
 
 def _json(content: Any) -> Answer:

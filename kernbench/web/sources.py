@@ -78,6 +78,11 @@ class Sources:
         """The directory that is searched, if nothing was given."""
         return None if self._results is None else str(self._results)
 
+    @property
+    def only(self) -> Source | None:
+        """The source that was given, if that is one alone; runs of its points may stand beside it."""
+        return next(iter(self._given.values())) if len(self._given) == 1 else None
+
     def list(self) -> dict[str, Source]:
         """The sources by name, each sweep before the runs of its points; of `results/` the latest first."""
         found: dict[str, Source] = {}

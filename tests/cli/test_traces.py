@@ -69,7 +69,7 @@ def test_a_disk_that_refuses_leaves_nothing(
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kernbench.runs.trace.write_perfetto", refuse)
+    monkeypatch.setattr("kernbench.trace.perfetto.write_perfetto", refuse)
     assert run("--trace", "run.pftrace") == 1
     assert "run.pftrace cannot be written: No space left on device; nothing was kept" in capsys.readouterr().err
     assert list(own.iterdir()) == []

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kernbench.engine import Session
@@ -192,6 +193,32 @@ def test_filters_select_by_part_kind_and_time(ran: RunResult, tmp_path: Path) ->
     assert not _own(counted)
     names = {names for names in counted.tracks.values() if len(names) == 3}
     assert all(names[0] == "sip0.io0" or names[2].startswith("gemm") for names in names)
+
+
+def _told(found: Decoded) -> Counter[tuple[object, ...]]:
+    """Slices with what they lie in, and flows by their ends, whatever the numbers of tracks, texts and flows are."""
+    told: Counter[tuple[object, ...]] = Counter()
+    ends: dict[int, list[object]] = defaultdict(list)
+    for one in found.slices:
+        key = found.path(one), one.name, one.category, one.start_ns, one.end_ns, tuple(sorted(one.arguments.items()))
+        told[*key, one.parent and one.parent.arguments["row"]] += 1
+        for flow in one.flows:
+            ends[flow].append(key)
+    return told + Counter(tuple(both) for both in ends.values())
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+def test_a_trace_in_chunks_is_that_of_the_whole(
+    ran: RunResult, found: Decoded, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernbench.trace.program_trace.ROWS", rows)
+    monkeypatch.setattr("kernbench.trace.counters.ROWS", rows)
+    chunks = _decode(ran, tmp_path)
+    assert _told(chunks) == _told(found)
+    counters = [{one.tracks[uuid]: values for uuid, values in one.counters.items()} for one in (chunks, found)]
+    assert counters[0].keys() == counters[1].keys()
+    for name, values in counters[0].items():
+        assert np.array(values) == pytest.approx(np.array(counters[1][name]), abs=1e-5), name
 
 
 def test_a_multicast_has_a_flow_to_each_destination(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kernbench.web.sources import Sources
 from tests.web.sweeps import HOSTILE, small_table, write_sweep
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def test_filters_are_one_in_brushes_table_and_address(page: Page, address: str) 
     assert "f.M=%3E%3D2" in page.url
     box = page.locator(".parallel canvas").bounding_box()
     assert box
-    axis = 64 + (box["width"] - 64 - 80) / 4  # the second of five axes, topology.noc.gbs: its upper half is 128
+    axis = 84 + (box["width"] - 84 - 92) / 4  # the second of five axes, topology.noc.gbs: its upper half is 128
     drag(page, box, (axis, 70), (axis, 62 + (box["height"] - 62 - 16) / 2))
     page.wait_for_selector("text=4 of 12 points")
     assert "f.topology.noc.gbs=128" in page.url
@@ -275,3 +275,33 @@ def test_keys_lead_from_source_to_source_and_to_the_list(page: Page, address: st
     page.keyboard.press("Escape")
     page.go_back()
     page.wait_for_selector("main.sweep")
+
+
+def test_the_start_page_tells_what_there_is_and_leads_there(page: Page, address: str) -> None:
+    page.goto(address)
+    row = page.locator(".start tr", has_text="swept")
+    row.get_by_text(HOSTILE).wait_for()
+    assert "12" in row.inner_text()
+    page.locator(".start").get_by_text("One package of 2 x 1 cubes").wait_for()
+    page.get_by_role("link", name="swept").last.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".table tbody tr")
+
+
+def test_a_shift_click_puts_points_beside_each_other_and_selects_no_text(page: Page, address: str) -> None:
+    page.goto(f"{address}#/sweep/swept")
+    rows = page.locator(".table tbody tr")
+    rows.nth(1).click()
+    rows.nth(4).click(modifiers=["Shift"])
+    page.get_by_role("heading", name="Two points").wait_for()
+    assert page.evaluate("String(getSelection())") == ""
+
+
+def test_an_address_of_nothing_leads_back_to_all(browser: Browser, address: str) -> None:
+    """The browser tells of the request that failed, so the page has no watch on its console."""
+    page = browser.new_page()
+    page.goto(f"{address}#/sweep/none")
+    page.get_by_text("There is no sweep 'none' here").wait_for()
+    page.get_by_role("link", name="All runs, sweeps and machines").click()
+    page.wait_for_selector(".start")
+    page.close()

@@ -32,3 +32,12 @@ def test_two_runs_are_compared_as_the_command_compares_them(tmp_path: Path) -> N
 def test_what_has_not_been_explained_is_named(tmp_path: Path) -> None:
     found = compare_runs(source(write_run(tmp_path / "a")), source(write_run(tmp_path / "b", explained=True)))
     assert (found["unexplained"], found["critical_path"], found["utilisation"]) == (["a"], [], [])
+
+
+def test_benches_and_machines_that_differ_are_settings(tmp_path: Path) -> None:
+    a = source(write_run(tmp_path / "a"))
+    b = source(write_run(tmp_path / "b", {"bench": "other", "topology": "sip_2x4x4"}))
+    assert compare_runs(a, b)["settings"][:2] == [
+        {"name": "bench", "a": "gemm-single-pe", "b": "other"},
+        {"name": "topology", "a": "tiny", "b": "sip_2x4x4"},
+    ]

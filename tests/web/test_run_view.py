@@ -188,3 +188,15 @@ def test_a_run_that_is_made_again_has_another_version(directory: Path, ran: RunR
     first = find_run_version(source)
     write_run(source.directory, ran)
     assert find_run_version(source) != first
+
+
+@pytest.mark.parametrize(
+    "told",
+    ['{"a": 1}', "[]", '{"name": "m", "family": "sip", "file": "", "description": "", "parts": {"x": 1}, "links": []}'],
+)
+def test_a_machine_of_another_form_is_missing(told: str, directory: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(directory, tmp_path / "damaged")
+    (damaged / "machine.json").write_text(told)
+    about = RunView(RunSource("damaged", damaged)).about()
+    assert about["machine"] is None
+    assert str(damaged / "machine.json") in about["missing"]["nodes"]

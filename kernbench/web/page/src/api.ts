@@ -85,6 +85,14 @@ export interface RunRow {
   transfers: { far: number; leave_fs: number; arrive_fs: number; inward: boolean }[];
 }
 
+/** What the start page tells of a source. */
+export interface SourceAbout extends SourceName {
+  text: string; // what it is
+  figure: string; // what came out
+  changed: number | null; // ms since 1970
+  wrong: boolean; // the text says why it cannot be shown
+}
+
 export interface SourceList {
   sources: SourceName[];
   searched: string | null;
@@ -105,6 +113,10 @@ async function get(path: string): Promise<Response> {
     throw new Error(said.error ?? `${path}: ${response.status}`);
   }
   return response;
+}
+
+export async function tellSources(): Promise<SourceAbout[]> {
+  return ((await (await get("/api/overview")).json()) as { sources: SourceAbout[] }).sources;
 }
 
 export async function listSources(): Promise<SourceList> {

@@ -58,11 +58,6 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
           ))}
         </Card>
       )}
-      {found && !found.roofline && (
-        <Card title="Roofline">
-          <p class="note">No kernel that was launched on PEs multiplied anything or moved anything to or from memory.</p>
-        </Card>
-      )}
       {found && (
         <>
           <WhatIfCard
@@ -71,6 +66,7 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
             latency={found.critical_path_ns}
             commands={commands}
             onDone={look}
+            wide={!found.roofline}
           />
           <Utilisation found={found} onPart={onPart} />
           <Operations found={found} />

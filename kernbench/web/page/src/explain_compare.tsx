@@ -15,7 +15,8 @@ interface Comparison {
   unexplained: string[];
 }
 
-const AS_IT_STANDS = "as it stands";
+const AS_IT_STANDS = "as it stands"; // a field of a topology
+const UNKNOWN = "–"; // a parameter that the other bench does not have
 const LITTLE = 1.1; // times, below which a difference is told in percent
 const SHARES = ["tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation"];
 
@@ -76,7 +77,7 @@ export function Compare({ run, beside, explained }: { run: string; beside: strin
   if (!found) return <p class="note wide">Comparing …</p>;
   return (
     <Card title="Two runs" note={`A: ${found.a}, B: ${found.b}`} wide>
-      <p>{tellRatio(found)}</p>
+      <p class="ratio">{tellRatio(found)}</p>
       <div class="two">
         <div>
           <Settings found={found} />
@@ -91,21 +92,23 @@ export function Compare({ run, beside, explained }: { run: string; beside: strin
   );
 }
 
-function tellRatio({ figures }: Comparison): string {
+function tellRatio({ figures, settings }: Comparison): string {
   const latency = figures.find((one) => one.name === "latency_ns");
   if (!latency?.a || !latency.b) return "";
   if (latency.a === latency.b) return "Both have the same latency.";
   const times = Math.max(latency.a, latency.b) / Math.min(latency.a, latency.b);
   const size = times < LITTLE ? formatShare(times - 1) : `${times.toFixed(2)} times`;
+  if (settings.some(({ name }) => name === "bench")) return "The runs are of different benches.";
   return `B is ${size} ${latency.b < latency.a ? "faster" : "slower"} than A.`;
 }
 
 function Settings({ found }: { found: Comparison }) {
+  const none = found.settings.some(({ name }) => name === "bench" || name === "topology") ? UNKNOWN : AS_IT_STANDS;
   if (!found.settings.length) return <p class="note">Both have the same settings.</p>;
   return (
     <Figures
       headings={[{ text: "setting", left: true }, { text: "A" }, { text: "B" }]}
-      rows={found.settings.map((one) => [one.name, one.a ?? AS_IT_STANDS, one.b ?? AS_IT_STANDS])}
+      rows={found.settings.map((one) => [one.name, one.a ?? none, one.b ?? none])}
     />
   );
 }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 const FIRST = 10; // rows of a table, until the rest is asked for
 
-export function Card({ title, note, wide, children }: { title: string; note?: string | undefined; wide?: boolean; children: ComponentChildren }) {
+export function Card({ title, note, wide, children }: { title: string; note?: string | undefined; wide?: boolean | undefined; children: ComponentChildren }) {
   return (
     <section class={`card explained${wide ? " wide" : ""}`} aria-label={title}>
       <h2>

@@ -1,7 +1,7 @@
 // The critical path: how much of the latency each class of part took, where in time, and piece by piece.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Palette } from "./palette";
-import { formatNs, formatShare, type Explained } from "./explain_data";
+import { formatCount, formatNs, formatShare, type Explained } from "./explain_data";
 import { Bar, Card, Figures } from "./explain_parts";
 import { Strip, type OnTime } from "./explain_strip";
 import type { Path, Run } from "./run_data";
@@ -94,6 +94,15 @@ export function PathCard({ run, found, palette, onTime }: PathCardProps) {
   );
 }
 
+/** A piece has a row for each class that its time was spent on. */
+function countPieces(path: Path): number {
+  let found = 0;
+  for (let row = 0; row < path.count; row++) {
+    if (row === 0 || path.start[row] !== path.start[row - 1] || path.end[row] !== path.end[row - 1]) found++;
+  }
+  return found;
+}
+
 function Pieces({ path, kind, onTime }: { path: Path; kind: string | null; onTime: OnTime }) {
   const [longest, setLongest] = useState(true);
   const rows = useMemo(() => {
@@ -103,7 +112,7 @@ function Pieces({ path, kind, onTime }: { path: Path; kind: string | null; onTim
   return (
     <div class="pieces">
       <p class="note">
-        {rows.length.toLocaleString("en-US")} pieces{kind && ` of ${kind}`}
+        {kind ? `${formatCount(rows.length)} shares of ${kind}` : `${formatCount(rows.length)} shares of ${formatCount(countPieces(path))} pieces`}
         {rows.length > MOST_PIECES && `, ${MOST_PIECES} shown`}
         <button type="button" class="plain" onClick={() => setLongest(!longest)}>
           {longest ? "the longest first" : "in order of time"} ⇅

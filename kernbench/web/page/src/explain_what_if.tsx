@@ -12,14 +12,15 @@ interface WhatIfProps {
   latency: number;
   commands: Commands | null;
   onDone: () => void;
+  wide?: boolean | undefined; // where no roofline stands beside it
 }
 
-export function WhatIfCard({ name, table, latency, commands, onDone }: WhatIfProps) {
+export function WhatIfCard({ name, table, latency, commands, onDone, wide }: WhatIfProps) {
   const handle = useJob({ kind: "what_if", source: name, part: "" }, onDone);
   const told = table?.alternatives.filter((one) => Math.abs(one.change) >= LEAST_CHANGE) ?? [];
   const most = Math.max(...told.map((one) => Math.abs(one.change)));
   return (
-    <Card title="What if" note={`each field ${table && table.factor !== 2 ? `${table.factor} times` : "twice"} as fast, simulated`}>
+    <Card title="What if" note={`each field ${table && table.factor !== 2 ? `${table.factor} times` : "twice"} as fast, simulated`} wide={wide}>
       {table && !told.length && <p class="note">No field changes the latency by 0.1 % or more.</p>}
       {told.length > 0 && (
         <Figures

@@ -9,10 +9,12 @@ import { draw, FUNCTIONS, functionOf, linkAt, nodeAt, type Camera, type Overlay,
 import { Hover, LinkHover, Overview, Panel } from "./machine_panel";
 import { readMachine, search, type Area, type Machine as Data } from "./machine_data";
 import { formatNumber } from "./points";
+import { Problem } from "./problem";
 import type { MachineSettings } from "./route";
 
 const MOST_FOUND = 40;
 const PAN_PX = 80;
+const LEGEND_PX = 56; // at the bottom of a drawing, which an area that is shown whole leaves free
 
 interface MachineProps {
   name: string;
@@ -32,7 +34,7 @@ export function Machine({ name, settings, onSettings }: MachineProps) {
       gone = true;
     };
   }, [name]);
-  if (problem) return <p class="message error" role="alert">{problem}</p>;
+  if (problem) return <Problem text={problem} />;
   if (!data) return <p class="message loading">Reading machine {name} …</p>;
   return <MachineViews data={data} settings={settings} onSettings={onSettings} />;
 }
@@ -86,9 +88,10 @@ function useCamera(data: Data, settings: MachineSettings, onSettled: (camera: Ca
 /** The camera that shows an area whole. */
 function cameraOf(area: Area, box: HTMLElement): Camera {
   const [width, height] = [area.right - area.left || 1, area.bottom - area.top || 1];
-  const k = 0.9 * Math.min(box.clientWidth / width, box.clientHeight / height);
+  const high = box.clientHeight - (box.clientHeight > 4 * LEGEND_PX ? LEGEND_PX : 0);
+  const k = 0.9 * Math.min(box.clientWidth / width, high / height);
   const [cx, cy] = [(area.left + area.right) / 2, (area.top + area.bottom) / 2];
-  return { x: box.clientWidth / 2 - cx * k, y: box.clientHeight / 2 - cy * k, k };
+  return { x: box.clientWidth / 2 - cx * k, y: high / 2 - cy * k, k };
 }
 
 /** The camera of an address, which names the middle in mm and the width in mm that is seen. */
@@ -296,7 +299,7 @@ function Search({ data, onFound }: { data: Data; onFound: (node: number) => void
         aria-expanded={found.length > 0}
         aria-controls="found"
         aria-label="Search parts by name or kind"
-        placeholder="Search parts: cube3 gemm  ( / )"
+        placeholder={`Search parts: ${data.kinds.at(-1) ?? "name"}  ( / )`}
         spellcheck={false}
         value={text}
         onInput={(event) => {

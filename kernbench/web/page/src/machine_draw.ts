@@ -50,8 +50,9 @@ export function functionOf(kind: string): string {
 const LEAST_PX = 1.4; // of the side of a node that is drawn
 const SMALL_PX = 150; // of the height of a die whose name is in its middle
 const FLAT = 3; // times as wide as high is a die whose name is never there
-const LABEL_PX = 34; // of the side of a node that has a label
+const LABEL_PX = 26; // of the side of a node that has a label
 const HEAT_PX = 2.6; // of the side of a node that has a value, at least
+const [EDGED_PX, NOW_PX] = [5, 9]; // of a link with the edges of the path, and where the path is now
 const NUMBER_PX = 11; // of the side of a node whose number on the critical path is written
 
 export function draw(
@@ -71,9 +72,9 @@ export function draw(
   const areas = seenAreas(machine, camera, width, height);
   drawAreas(g, areas, tones);
   const heat = overlay?.heat ?? null;
+  if (overlay?.path) drawPathLinks(g, machine, camera, overlay.path, overlay.pathTone);
   if (heat) drawHotLinks(g, machine, camera, heat);
   else drawLinks(g, machine, camera, tones);
-  if (overlay?.path) drawPathLinks(g, machine, camera, overlay.path, overlay.pathTone);
   const marked = [hovered, selected].filter((node) => node !== null);
   for (const node of marked) markLinks(g, machine, camera, node === selected ? tones.mark : tones.near, node);
   drawNodes(g, machine, camera, tones, heat, width, height);
@@ -182,13 +183,12 @@ function colourAt(heat: Heat, value: number): number {
   return Math.min(Math.floor(value * heat.ramp.length), heat.ramp.length - 1);
 }
 
+/** An edge on both sides of each link of the path, which leaves the link its own colour. */
 function drawPathLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, path: PathMarks, tone: string): void {
   g.strokeStyle = tone;
-  g.globalAlpha = 0.5;
-  g.lineWidth = 3;
+  g.lineWidth = EDGED_PX;
   strokeLinks(g, machine, camera, path.links);
-  g.globalAlpha = 1;
-  g.lineWidth = 5;
+  g.lineWidth = NOW_PX;
   if (path.now) strokeLinks(g, machine, camera, path.now.links);
 }
 
@@ -234,10 +234,20 @@ function drawNodes(
   }
 }
 
+const LEGIBLE_PX = 9;
+
+/** The last word of a name and its size in px; where that is too small to read, the numbers of its row and column alone. */
+function fitting(name: string, side: number): [string, number] {
+  const sizeOf = (text: string) => Math.min(14, (side * 1.6) / Math.max(text.length, 4));
+  const text = name.slice(name.lastIndexOf(".") + 1);
+  const numbers = /\[(\d+)\]\[(\d+)\]/.exec(name);
+  const short = numbers && sizeOf(text) < LEGIBLE_PX ? `${numbers[1]},${numbers[2]}` : text;
+  return [short, sizeOf(short)];
+}
+
 function label(g: CanvasRenderingContext2D, machine: Machine, tones: Tones, node: number, px: number, py: number, side: number, framed: boolean): void {
   const name = machine.names[node]!;
-  const text = name.slice(name.lastIndexOf(".") + 1);
-  const size = Math.min(14, (side * 1.6) / Math.max(text.length, 4));
+  const [text, size] = fitting(name, side);
   if (size < 6) return;
   g.font = `${size}px system-ui, sans-serif`;
   g.fillStyle = tones.text;

@@ -6,6 +6,8 @@ import type { Machine as Data } from "./machine_data";
 import type { Camera } from "./machine_draw";
 import { formatNumber } from "./points";
 
+const HALF_PX = 186; // of the width of what is told beside the pointer
+
 function mainFigures(about: MachineAbout, part: string): string {
   const fields = about.parts[part]?.fields ?? [];
   return fields.slice(0, 3).map((field) => `${field.name} ${field.value}`).join(", ");
@@ -45,7 +47,7 @@ export function LinkHover({ data, link, camera, children }: HoverProps & { link:
 
 function Box({ x, y, children }: { x: number; y: number; children: ComponentChildren }) {
   return (
-    <div class={y < 130 ? "hover below" : "hover"} style={{ left: `${Math.max(x, 120)}px`, top: `${y < 130 ? Math.max(y, 0) + 24 : y - 8}px` }}>
+    <div class={y < 130 ? "hover below" : "hover"} style={{ left: `clamp(${HALF_PX}px, ${x}px, calc(100% - ${HALF_PX}px))`, top: `${y < 130 ? Math.max(y, 0) + 24 : y - 8}px` }}>
       {children}
     </div>
   );
@@ -60,7 +62,10 @@ function tellLink(data: Data, link: number): string {
 export function Overview({ data }: { data: Data }) {
   const counts = useMemo(() => {
     const found = new Map<string, number>();
-    for (const part of data.parts) if (part) found.set(part, (found.get(part) ?? 0) + 1);
+    data.parts.forEach((part, node) => {
+      const name = part || data.kinds[node]!;
+      found.set(name, (found.get(name) ?? 0) + 1);
+    });
     return [...found].sort((a, b) => b[1] - a[1]);
   }, [data]);
   return (
@@ -74,7 +79,7 @@ export function Overview({ data }: { data: Data }) {
               {count.toLocaleString("en-US")} × {part}
             </dt>
             <dd>
-              {mainFigures(data.about, part) || "no figures"}
+              {mainFigures(data.about, part) || <em>no figures of its own</em>}
               <span>{data.about.parts[part]?.description}</span>
             </dd>
           </div>

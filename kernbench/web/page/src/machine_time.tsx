@@ -1,6 +1,7 @@
 // The machine of a run over time: coloured by how busy its parts were, played, with the critical path laid over.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BusyTime, MEASURES, rampOf, type Measure, type Scale, type Span } from "./busy";
+import { formatTenths } from "./explain_data";
 import { usePalette } from "./palette";
 import { MachineViews } from "./machine";
 import type { Machine } from "./machine_data";
@@ -82,7 +83,7 @@ function TimedMachine({ run, machine, settings, onSettings }: RunViewProps & { m
     busy && measure && scale && span && <Told busy={busy} measure={measure} scale={scale} span={span} where={where} at={at} />;
   return (
     <>
-      <Playback busy={busy} look={look} span={span} playing={playing} settings={settings} onLook={setLook} onSettings={onSettings} />
+      <Playback busy={busy} failed={problem !== null} look={look} span={span} playing={playing} settings={settings} onLook={setLook} onSettings={onSettings} />
       {problem && <p class="banner">{problem}</p>}
       <MachineViews
         data={machine}
@@ -131,11 +132,11 @@ function Title({ look, piece, pieces, now }: TitleProps) {
       <strong>Critical path</strong>{" "}
       {piece ? (
         <>
-          {piece.name || "other work"} at {piece.part || "no part"}, {piece.start.toFixed(1)}–{piece.end.toFixed(1)} ns
+          {piece.name || "other work"} at {piece.part || "no part"}, {formatTenths(piece.start)}–{formatTenths(piece.end)} ns
         </>
       ) : (
         <span class="note">
-          {pieces.length.toLocaleString("en-US")} pieces, {start.toFixed(1)}–{end.toFixed(1)} ns
+          {pieces.length.toLocaleString("en-US")} pieces, {formatTenths(start)}–{formatTenths(end)} ns
           {now === null ? "; move the time to see where it is" : "; this time is not on it"}
         </span>
       )}

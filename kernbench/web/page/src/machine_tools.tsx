@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { MEASURES, type BusyTime, type Measure, type Scale, type Span } from "./busy";
 import type { Look } from "./machine_time";
+import { formatNumber } from "./points";
 import type { RunSettings } from "./route";
 
 const STEP_MS = 80;
@@ -79,6 +80,7 @@ function round(ns: number): number {
 
 interface PlaybackProps {
   busy: BusyTime | null;
+  failed: boolean; // there will be none
   look: Look;
   span: Span | null;
   playing: Playing;
@@ -87,7 +89,7 @@ interface PlaybackProps {
   onSettings: (settings: RunSettings) => void;
 }
 
-export function Playback({ busy, look, span, playing, settings, onLook, onSettings }: PlaybackProps) {
+export function Playback({ busy, failed, look, span, playing, settings, onLook, onSettings }: PlaybackProps) {
   useKeys(playing, look, onLook);
   const window = busy?.windowNs ?? 1;
   const [first, last] = span ? [span.first * window, Math.min(span.last * window, busy?.spanNs ?? 0)] : [0, 0];
@@ -109,7 +111,7 @@ export function Playback({ busy, look, span, playing, settings, onLook, onSettin
         onInput={(event) => playing.move(Number(event.currentTarget.value) * window)}
       />
       <output class={playing.now === null ? "note" : ""}>
-        {busy ? `${first.toFixed(0)}–${last.toFixed(0)} ns` : "reading …"}
+        {busy ? `${formatNumber(Math.round(first))}–${formatNumber(Math.round(last))} ns` : failed ? "no times" : "reading …"}
       </output>
       <button
         type="button"

@@ -1,14 +1,17 @@
 // The page: what there is to show, the view of what is chosen, and the keys.
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { listSources, type SourceList, type SourceName } from "./api";
 import "./explain.css";
 import "./job.css";
 import { focusByKey } from "./keys";
 import { lazy } from "./lazy";
 import { Machine } from "./machine";
-import { readRoute, useRoute, writeRoute } from "./route";
+import { Problem } from "./problem";
+import { linkTo, useRoute } from "./route";
 import { Run } from "./run";
+import { Start } from "./start";
 import "./style.css";
 
 const Sweep = lazy(async () => (await import("./sweep")).Sweep, "Reading the sweep …");
@@ -60,6 +63,8 @@ function Page() {
   const help = useRef<HTMLDialogElement>(null);
   const sources = found?.sources ?? [];
   const open = route.source ?? (sources.length === 1 ? sources[0]! : null);
+  const current = useRef<HTMLAnchorElement>(null);
+  useEffect(() => current.current?.scrollIntoView({ block: "nearest", inline: "center" }), [open?.kind, open?.name, sources.length]);
   useEffect(() => {
     document.title = open ? `${open.name} · KernBench` : "KernBench";
   }, [open?.name]);
@@ -77,7 +82,7 @@ function Page() {
         <ul>
           {sources.map((one) => (
             <li key={linkTo(one)}>
-              <a href={linkTo(one)} aria-current={isSame(one, open) ? "page" : undefined}>
+              <a ref={isSame(one, open) ? current : null} href={linkTo(one)} aria-current={isSame(one, open) ? "page" : undefined}>
                 {one.name}
               </a>
             </li>
@@ -87,31 +92,33 @@ function Page() {
           Keys ?
         </button>
       </nav>
-      {open?.kind === "sweep" && (
-        <Sweep
-          key={open.name}
-          name={open.name}
-          settings={route.sweep}
-          onSettings={(sweep) => go({ ...route, source: open, sweep })}
-        />
-      )}
-      {open?.kind === "machine" && (
-        <Machine
-          key={open.name}
-          name={open.name}
-          settings={route.machine}
-          onSettings={(machine) => go({ ...route, source: open, machine })}
-        />
-      )}
-      {open?.kind === "run" && (
-        <Run
-          key={open.name}
-          name={open.name}
-          settings={route.run}
-          onSettings={(run) => go({ ...route, source: open, run })}
-        />
-      )}
-      {!open && <Start found={found} problem={problem} />}
+      <Guarded key={open && linkTo(open)}>
+        {open?.kind === "sweep" && (
+          <Sweep
+            key={open.name}
+            name={open.name}
+            settings={route.sweep}
+            onSettings={(sweep) => go({ ...route, source: open, sweep })}
+          />
+        )}
+        {open?.kind === "machine" && (
+          <Machine
+            key={open.name}
+            name={open.name}
+            settings={route.machine}
+            onSettings={(machine) => go({ ...route, source: open, machine })}
+          />
+        )}
+        {open?.kind === "run" && (
+          <Run
+            key={open.name}
+            name={open.name}
+            settings={route.run}
+            onSettings={(run) => go({ ...route, source: open, run })}
+          />
+        )}
+        {!open && <Start found={found} problem={problem} />}
+      </Guarded>
       <dialog ref={help} aria-label="Keys">
         <h2>Keys</h2>
         <dl>
@@ -134,8 +141,11 @@ function Page() {
   );
 }
 
-function linkTo(source: SourceName): string {
-  return writeRoute({ ...readRoute(""), source });
+/** A view, or what went wrong in it: files that others wrote may have what no view expects. */
+function Guarded({ children }: { children: ComponentChildren }) {
+  const [error] = useErrorBoundary() as [unknown, () => void];
+  if (!error) return <>{children}</>;
+  return <Problem text={`this cannot be shown (${error instanceof Error ? error.message : String(error)}); its files may be damaged`} />;
 }
 
 function isSame(one: SourceName, other: SourceName | null): boolean {
@@ -157,34 +167,6 @@ function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: 
   else if (event.key === "]") step(1);
   else return;
   event.preventDefault();
-}
-
-function Start({ found, problem }: { found: SourceList | null; problem: string | null }) {
-  if (problem) return <p class="message error" role="alert">{problem}</p>;
-  if (!found) return <p class="message loading">Looking for runs and sweeps …</p>;
-  if (found.sources.length) {
-    return (
-      <main class="start">
-        <h1>Runs, sweeps and machines</h1>
-        <ul>
-          {found.sources.map((one) => (
-            <li key={linkTo(one)}>
-              <a href={linkTo(one)}>{one.name}</a> <span class="note">{one.kind}</span>
-            </li>
-          ))}
-        </ul>
-      </main>
-    );
-  }
-  return (
-    <main class="message">
-      <p>There is no run and no sweep in {found.searched ?? "what was given"} yet. Start one, and it appears here:</p>
-      <pre>
-        kernbench sweep quickstart{"\n"}
-        kernbench run matmul-composite --explain --out results/matmul
-      </pre>
-    </main>
-  );
 }
 
 render(<Page />, document.getElementById("page")!);

@@ -9,6 +9,7 @@ import { withFilter, type Filters } from "./filters";
 import { colouring, Legend } from "./legend";
 import { thin, type Column, type Points } from "./points";
 
+const [LETTERS, FEW_LETTERS, MANY_AXES] = [24, 20, 7]; // of the name of an axis, and of one among many
 const MOST_LINES = 2000;
 
 interface ParallelProps {
@@ -68,8 +69,8 @@ function optionOf(props: ParallelProps, scales: AxisScale[]): EChartsOption {
   return {
     animation: false,
     textStyle: { ...FONT, color: palette.text },
-    parallel: { left: 64, right: 80, top: 62, bottom: 16, parallelAxisDefault: axisStyle(palette) },
-    parallelAxis: scales.map((scale, dim) => parallelAxis(scale, dim, palette)),
+    parallel: { left: 84, right: 92, top: 62, bottom: 16, parallelAxisDefault: axisStyle(palette) },
+    parallelAxis: scales.map((scale, dim) => parallelAxis(scale, dim, palette, scales.length < MANY_AXES ? LETTERS : FEW_LETTERS)),
     series: [
       lineSeries(thin(out, MOST_LINES), places, null, {
         silent: true,
@@ -95,7 +96,7 @@ function axisStyle(palette: Palette) {
   };
 }
 
-function parallelAxis(scale: AxisScale, dim: number, palette: Palette) {
+function parallelAxis(scale: AxisScale, dim: number, palette: Palette, letters: number) {
   const own = axisOption(scale);
   const style = axisStyle(palette);
   return {
@@ -103,7 +104,7 @@ function parallelAxis(scale: AxisScale, dim: number, palette: Palette) {
     dim,
     z: 10,
     areaSelectStyle: { width: 22, borderWidth: 1, borderColor: palette.front, color: palette.front, opacity: 0.3 },
-    name: scale.title.length > 20 ? `${scale.title.slice(0, 19)}…` : scale.title,
+    name: scale.title.length > letters ? `${scale.title.slice(0, letters - 1)}…` : scale.title,
     ...own,
     axisTick: { ...style.axisTick, ...own.axisTick },
     axisLabel: { ...style.axisLabel, ...own.axisLabel },

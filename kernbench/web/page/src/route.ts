@@ -128,6 +128,11 @@ export function writeRoute({ source, sweep, machine, run }: Route): string {
   return `#/${source.kind}/${encodeURIComponent(source.name)}${view}${query ? `?${query}` : ""}`;
 }
 
+/** The address of a source as it is first shown. */
+export function linkTo(source: SourceName): string {
+  return writeRoute({ ...readRoute(""), source });
+}
+
 /** The route, and how to change it: a step in the history for another source, none for another setting. */
 export function useRoute(): [Route, (route: Route) => void] {
   const [route, setRoute] = useState(() => readRoute(location.hash));

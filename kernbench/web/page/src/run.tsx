@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { lazy } from "./lazy";
 import { MachineTime } from "./machine_time";
 import { formatNumber } from "./points";
+import { Problem } from "./problem";
 import type { RunSettings, RunView } from "./route";
 import { RUN_VIEWS } from "./route";
 import { loadRun, type Run as Data } from "./run_data";
@@ -47,7 +48,7 @@ export function Run({ name, settings, onSettings }: RunProps) {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, [settings, onSettings]);
-  if (problem) return <p class="message error" role="alert">{problem}</p>;
+  if (problem) return <Problem text={problem} />;
   if (!run) return <p class="message loading">Reading run {name} …</p>;
   const View = { timeline: Timeline, machine: MachineTime, explain: Explain }[settings.view];
   return (

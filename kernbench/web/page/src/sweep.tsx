@@ -8,6 +8,7 @@ import type { Filters } from "./filters";
 import { HasServer } from "./jobs";
 import { Parallel } from "./parallel";
 import { readPoints, varies, type Column, type Points } from "./points";
+import { Problem } from "./problem";
 import type { SweepSettings } from "./route";
 import { Scatter } from "./scatter";
 import { readSearch } from "./search";
@@ -71,9 +72,7 @@ export function Sweep({ name, settings, onSettings }: SweepProps) {
   const [loaded, problem] = useSweep(name);
   if (!loaded) {
     return problem ? (
-      <p class="message error" role="alert">
-        {problem}
-      </p>
+      <Problem text={problem} />
     ) : (
       <p class="message loading">Reading the table of {name} …</p>
     );

@@ -92,6 +92,7 @@ export function Table(props: TableProps) {
               id={`row-${row}`}
               class={classOf(points, row, chosen, first + index === cursor)}
               aria-selected={chosen.includes(row)}
+              onMouseDown={(event) => event.shiftKey && event.preventDefault()} // selects no text
               onClick={(event) => {
                 setAt(first + index);
                 onChoose(row, event.shiftKey);
@@ -152,12 +153,12 @@ function Head({ columns, filters, sort, onFilters, onSort }: TableProps) {
 
 function FilterField({ column, text, onText }: { column: Column; text: string; onText: (text: string) => void }) {
   const wrong = text !== "" && !isReadable(column, text);
-  const hint = column.kind === "number" ? "64, >100, 1..5" : "part, =whole";
+  const hint = column.kind === "number" ? "64, >100, <=5 or 1..5" : "a part of the text, or =all of it";
   return (
     <input
       type="search"
       value={text}
-      placeholder={hint}
+      placeholder="filter"
       spellcheck={false}
       aria-label={`Filter ${column.name}`}
       aria-invalid={wrong}
