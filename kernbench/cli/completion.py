@@ -118,7 +118,7 @@ def shown(context: click.Context, _parameter: click.Parameter, incomplete: str) 
     """What `kernbench show` takes: a name of any kind, then fields of the machine that was named."""
     given: tuple[str, ...] = context.params.get("names") or ()
     differs = bool(context.params.get("diff"))
-    if len(given) == 1 + differs:
+    if given and len(given) == 1 + differs:
         return _items(_fields(given[0]), incomplete)
     kinds = ("topology", "models", *(() if differs else ("sweeps", "benches/pto", "benches/ccl")))
     names = [name for kind in kinds for name in library.list_names(kind)]
@@ -187,7 +187,7 @@ def _find_asked(context: click.Context) -> _Asked:
     if known.isdisjoint({"bench", "grid"}):
         default = context.params.get("topology") or "ascend_910b2"  # of `pto replay`
         return _Asked(_given_topology(context) or str(default), {}, prefix="")
-    grid = _read_grid(_first(context, "grid")) if "grid" in known else {}
+    grid: Mapping[str, object] = _read_grid(_first(context, "grid")) if "grid" in known else {}
     name = grid.get("bench") or grid.get("pattern") or _first(context, "bench" if "bench" in known else "grid")
     usual, values = _find_workload(str(name).removeprefix("bench:"))
     return _Asked(_given_topology(context) or str(grid.get("topology") or usual), values)
