@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+from click.shell_completion import BashComplete, CompletionItem, ZshComplete, add_completion_class
 
 from kernbench import library
 from kernbench.cli.declared_benches import find_cases, find_declared
@@ -58,9 +58,26 @@ class Bash(BashComplete):
         return f"{kind},{value if value else head + equals}"
 
 
+class Zsh(ZshComplete):
+    """Completion in zsh, where no space follows "=" and "."."""
+
+    name = "zsh"
+    source_template = ZshComplete.source_template.replace(
+        'elif [[ "$type" == "dir" ]]; then',
+        'elif [[ "$type" == "open" ]]; then\n            compadd -U -S \'\' -V unsorted -- "$key"\n'
+        '        elif [[ "$type" == "dir" ]]; then',
+    )
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """The type of an item, what it puts in place of its word, and no description, in three lines."""
+        kind = "open" if item.type == "plain" and item.value.endswith(("=", ".")) else item.type
+        return f"{kind}\n{item.value}\n_"
+
+
 def register() -> None:
-    """Use `Bash` for bash."""
+    """Use `Bash` for bash and `Zsh` for zsh."""
     add_completion_class(Bash)
+    add_completion_class(Zsh)
 
 
 def benches(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
