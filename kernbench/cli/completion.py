@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+from click.shell_completion import BashComplete, CompletionItem, ZshComplete, add_completion_class
 
 from kernbench import library
 from kernbench.cli.declared_benches import find_cases, find_declared
@@ -58,9 +58,26 @@ class Bash(BashComplete):
         return f"{kind},{value if value else head + equals}"
 
 
+class Zsh(ZshComplete):
+    """Completion in zsh, where no space follows "=" and "."."""
+
+    name = "zsh"
+    source_template = ZshComplete.source_template.replace(
+        'elif [[ "$type" == "dir" ]]; then',
+        'elif [[ "$type" == "open" ]]; then\n            compadd -U -S \'\' -V unsorted -- "$key"\n'
+        '        elif [[ "$type" == "dir" ]]; then',
+    )
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """The type of an item, what it puts in place of its word, and no description, in three lines."""
+        kind = "open" if item.type == "plain" and item.value.endswith(("=", ".")) else item.type
+        return f"{kind}\n{item.value}\n_"
+
+
 def register() -> None:
-    """Use `Bash` for bash."""
+    """Use `Bash` for bash and `Zsh` for zsh."""
     add_completion_class(Bash)
+    add_completion_class(Zsh)
 
 
 def benches(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -118,7 +135,7 @@ def shown(context: click.Context, _parameter: click.Parameter, incomplete: str) 
     """What `kernbench show` takes: a name of any kind, then fields of the machine that was named."""
     given: tuple[str, ...] = context.params.get("names") or ()
     differs = bool(context.params.get("diff"))
-    if len(given) == 1 + differs:
+    if given and len(given) == 1 + differs:
         return _items(_fields(given[0]), incomplete)
     kinds = ("topology", "models", *(() if differs else ("sweeps", "benches/pto", "benches/ccl")))
     names = [name for kind in kinds for name in library.list_names(kind)]
@@ -187,7 +204,7 @@ def _find_asked(context: click.Context) -> _Asked:
     if known.isdisjoint({"bench", "grid"}):
         default = context.params.get("topology") or "ascend_910b2"  # of `pto replay`
         return _Asked(_given_topology(context) or str(default), {}, prefix="")
-    grid = _read_grid(_first(context, "grid")) if "grid" in known else {}
+    grid: Mapping[str, object] = _read_grid(_first(context, "grid")) if "grid" in known else {}
     name = grid.get("bench") or grid.get("pattern") or _first(context, "bench" if "bench" in known else "grid")
     usual, values = _find_workload(str(name).removeprefix("bench:"))
     return _Asked(_given_topology(context) or str(grid.get("topology") or usual), values)

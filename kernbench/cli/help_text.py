@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
@@ -19,8 +19,9 @@ class HelpFormatter(click.HelpFormatter):
         """Paragraphs, each indented as its section is."""
         self._write_lines(wrap(join_lines(text), max(self.width - self.current_indent, _LEAST)))
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Terms with their texts in two columns."""
+        rows = list(rows)
         most = min(col_max, self.width // _SHARE)
         column = min(max(count_cells(term) for term, _ in rows), most) + col_spacing
         for term, text in rows:

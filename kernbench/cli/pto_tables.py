@@ -87,7 +87,7 @@ def sweep_table(rows: Sequence[Mapping[str, Any]]) -> TextTable:
     names = [name for name in rows[0] if len({str(row[name]) for row in rows}) > 1]
     columns = [
         Column(
-            name.removeprefix("topology."),
+            f"{name.removesuffix('_us')} µs" if name.endswith("_us") else name.removeprefix("topology."),
             [_figure(row[name]) for row in rows],
             right=True,
             rank=KEEP if name in RESULTS else len(names) - place,

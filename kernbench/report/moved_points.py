@@ -36,10 +36,18 @@ def moved_points(found: Comparison, moved: polars.DataFrame, most: int) -> TextT
     return TextTable(columns, title)
 
 
+def _figure(column: str, value: float | None) -> str:
+    """Times with three decimals, so that digits stand below each other."""
+    return f"{value:,.3f}" if value is not None and column.endswith("_ns") else format_value(value)
+
+
 def _changes(rows: polars.DataFrame, column: str, *, is_first: bool) -> list[Column]:
     """A figure in A and in B, and by what part it moved."""
     sides = [
-        [MARKS[row.get(f"{column}{BOUND}_{side}")] + format_value(row[f"{column}_{side}"]) for row in rows.to_dicts()]
+        [
+            MARKS[row.get(f"{column}{BOUND}_{side}")] + _figure(column, row[f"{column}_{side}"])
+            for row in rows.to_dicts()
+        ]
         for side in "ab"
     ]
     changes = ["" if change is None else f"{change:+.3%}" for change in rows[column + CHANGE]]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.shell_completion import ShellComplete
+from click.shell_completion import CompletionItem, ShellComplete
 
+from kernbench.cli.completion import Zsh
 from kernbench.cli.main import COMPLETION, kernbench
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +117,17 @@ def test_bash_completes_both_sides_of_an_assignment(tmp_path: Path) -> None:
         ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120, cwd=ROOT
     )
     assert done.stdout.splitlines() == ["topology.flow_control=", "credit", "unbounded credit", "show"], done.stderr
+
+
+def test_zsh_gets_no_space_behind_what_goes_on() -> None:
+    zsh = Zsh(kernbench, {}, "kernbench", COMPLETION)
+    told = [zsh.format_completion(CompletionItem(value)) for value in ("topology.", "variant=", "variant=ref_ref")]
+    assert told == ["open\ntopology.\n_", "open\nvariant=\n_", "plain\nvariant=ref_ref\n_"]
+    assert (
+        """elif [[ "$type" == "open" ]]; then\n            compadd -U -S '' -V unsorted -- "$key"\n""" in zsh.source()
+    )
+    if shell := shutil.which("zsh"):
+        subprocess.run([shell, "-n"], input=zsh.source(), text=True, check=True, timeout=60)
 
 
 def test_a_tab_imports_neither_numpy_nor_models_once_fields_are_known() -> None:

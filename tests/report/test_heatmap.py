@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars
@@ -36,6 +37,14 @@ def test_cells_whose_best_may_be_a_bound_are_hollow(tmp_path: Path, monkeypatch:
     assert len(axes.patches) == 2
     (legend,) = kept[0].legends
     assert [text.get_text() for text in legend.get_texts()] == ["lower bound"]
+
+
+@pytest.mark.slow
+def test_the_remark_names_all_other_axes_also_those_that_do_not_matter(tmp_path: Path) -> None:
+    values = range(30)  # too many for cells
+    given = table(lambda a, m, n, k: 100.0 * m + 10 * n + k, A=[1, 2], M=[1, 2], N=[1, 2], K=values)
+    svg, _ = plot_heat(given, LATENCY, tmp_path / "heat", "t")
+    assert re.search(r"best over (K, A|A, K) ", svg.read_text(encoding="utf-8"))
 
 
 def test_no_map_of_one_axis(tmp_path: Path) -> None:
