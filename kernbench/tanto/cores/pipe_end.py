@@ -44,7 +44,9 @@ class PipeEnd(CopyEnd[PipePart]):
         if not (self._may_write if writes else self._may_read):
             kinds = ("an input", "an output", "an intermediate")
             who, does = ("a math" if self.kernel.is_math else "a dataflow"), ("write" if writes else "read")
-            raise self.kernel.error(f"{self._part} is {kinds[self._part.kind]} pipe, which {who} kernel does not {does}")
+            raise self.kernel.error(
+                f"{self._part} is {kinds[self._part.kind]} pipe, which {who} kernel does not {does}"
+            )
 
     def set_frame(self, tiles: int) -> None:
         """Set the frame. Errors: TantoError for one larger than the pipe."""
