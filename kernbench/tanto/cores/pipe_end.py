@@ -30,6 +30,9 @@ class PipeEnd(CopyEnd[PipePart]):
         self.read_tiles = self.written_tiles = 0  # that this kernel popped and pushed
         self.packed = 0  # tiles of the write frame
         self.waited = 0  # tiles, counted from the first, that this kernel knows to be there
+        kind, is_math = part.kind, kernel.is_math
+        self._may_read = is_math if kind == 2 else not is_math or kind == 0
+        self._may_write = is_math if kind == 2 else not is_math or kind == 1
 
     @property
     def part(self) -> PipePart:
@@ -38,12 +41,12 @@ class PipeEnd(CopyEnd[PipePart]):
 
     def check_use(self, *, writes: bool) -> None:
         """Check that the kind of the pipe lets this kernel read or write it."""
-        kind, is_math = self._part.kind, self.kernel.is_math
-        wrong = (kind == 2) != is_math if kind == 2 else is_math and writes == (kind == 0)
-        if wrong:
+        if not (self._may_write if writes else self._may_read):
             kinds = ("an input", "an output", "an intermediate")
-            who, does = ("a math" if is_math else "a dataflow"), ("write" if writes else "read")
-            raise self.kernel.error(f"{self._part} is {kinds[kind]} pipe, which {who} kernel does not {does}")
+            who, does = ("a math" if self.kernel.is_math else "a dataflow"), ("write" if writes else "read")
+            raise self.kernel.error(
+                f"{self._part} is {kinds[self._part.kind]} pipe, which {who} kernel does not {does}"
+            )
 
     def set_frame(self, tiles: int) -> None:
         """Set the frame. Errors: TantoError for one larger than the pipe."""
@@ -128,7 +131,8 @@ class PipeEnd(CopyEnd[PipePart]):
         return np.concatenate([part.data[at : at + n] for at, n in pieces])
 
     def check_target(self, part: PipePart, offset: int, count: int) -> None:
-        self.check_use(writes=True)
+        if not self._may_write:
+            self.check_use(writes=True)
         self.check_count(part.tiles * TILE, offset, count)
 
     def put(self, part: PipePart, base: int, offset: int, values: np.ndarray) -> None:

@@ -19,10 +19,11 @@ _MOST_ARRIVALS = 256
 class GlobalBuffer:
     """A buffer in DRAM, in pages that are dealt round robin over the banks."""
 
-    __slots__ = ("data", "fmt", "id", "page", "size")
+    __slots__ = ("data", "element_bytes", "fmt", "id", "page", "size")
 
     def __init__(self, id: int, fmt: Format, size: int, page: int) -> None:
         self.id, self.fmt, self.size, self.page = id, fmt, size, page
+        self.element_bytes = fmt.bytes
         self.data = np.zeros(size, fmt.storage)
 
     def __str__(self) -> str:

@@ -102,8 +102,8 @@ class CopyEnd(ABC, Generic[Part]):
 
     def check_count(self, size: int, offset: int, count: int) -> None:
         """Check that elements are inside of a part of a size. Errors: TantoError."""
-        first = as_signed(offset)
-        if first < 0 or first + count > size:
+        if offset + count > size or offset < 0:
+            first = as_signed(offset)
             raise self.kernel.error(
                 f"writes elements {first} to {first + count - 1} of {self.part}, which has {size:,} elements"
             )

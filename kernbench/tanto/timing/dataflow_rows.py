@@ -80,11 +80,15 @@ class DataflowRows:
 
     def _pages(self, c: int, part: GlobalBuffer, first: int, count: int, *, write: bool) -> Row:
         """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
-        row, page, size, lowering = None, part.page, part.fmt.bytes, self.lowering
-        end, at = min(first + count, part.size), max(first, 0)
+        row, page, size, lowering = None, part.page, part.element_bytes, self.lowering
+        end, at = first + count, first
+        if first < 0 or end > part.size:
+            end, at = min(end, part.size), max(at, 0)
         while at < end:
             number = at // page
-            stop = min((number + 1) * page, end)
+            stop = number * page + page
+            if stop > end:
+                stop = end
             row = self._issue(
                 c, lowering.bank_of(number), (stop - at) * size, write=write, address_cycles=lowering.page_cycles
             )
