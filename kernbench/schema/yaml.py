@@ -98,7 +98,9 @@ def parse(text: str, file: str) -> Marked:
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         mark = Mark(file, at.line + 1, at.column + 1) if at else Mark(file)
-        if "nesting depth" in (error.problem or ""):  # newer parsers have a limit, which they meet while they look ahead
+        if "nesting depth" in (
+            error.problem or ""
+        ):  # newer parsers have a limit, which they meet while they look ahead
             raise _too_deep(mark) from None
         raise InputError(f"{mark}: not YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
