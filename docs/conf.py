@@ -63,7 +63,7 @@ def add_navigation(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 
 
-def document_sweep(_: Sphinx, kind: str, name: str, found: object, options: object, lines: list[str]) -> None:
+def document_sweep(_app: Sphinx, _kind: str, name: str, _found: object, _options: object, lines: list[str]) -> None:
     """Give `kernbench.sweep`, a package that is called as a function, the docstring of the function."""
     from kernbench.api.sweep import sweep
 

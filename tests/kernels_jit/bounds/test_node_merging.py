@@ -30,7 +30,9 @@ def classes(before, work, starts, targets):
     """int64[node] the class of each or NONE, int64[point, class] when each ends."""
     start, nodes, gain = arrays(before)
     order, _ = sort_topologically(start, nodes)
-    part, *graph = extract_subgraph(order, start, nodes, gain, *(np.array(some, np.int64) for some in (starts, targets)))
+    part, *graph = extract_subgraph(
+        order, start, nodes, gain, *(np.array(some, np.int64) for some in (starts, targets))
+    )
     begins = np.isin(part, starts).astype(np.int64)
     found, of, mark, *edges = merge_equivalent(*graph, np.array(work, np.int64)[part], begins)
     ends = find_ends(Classes(*edges, of, np.where(mark == 1, 0, -NEVER)), np.arange(len(of)), FS)
