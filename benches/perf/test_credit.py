@@ -17,7 +17,7 @@ HOPS = 2_000_000  # crossings of links in a measurement, about
 
 
 def uniform(topology: str, flits: int, k: int = 8) -> Callable[[], float]:
-    """Measures flit-hops a second of the loop: uniform traffic of packets of so many flits, its load scaled to the bisection."""
+    """Measures flit-hops a second of the loop: uniform traffic of packets of so many flits, a load scaled to the bisection."""
     machine, load = load_machine(topology, {"k": k}), LOAD * 8 / k
     flit_hops = load * k * k * (2 * k / 3 + 2)  # in a flit time
     packets = InjectionProcess("uniform", flits, window=round(HOPS / flit_hops / 2)).packets(machine, load)
