@@ -18,7 +18,7 @@ from tests.sweep.execution.test_dask_cluster import scheduler
 
 def test_a_worker_that_is_held_loses_its_points_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
-        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "2s"
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "5s"
     )  # Dask waits five minutes for one that says nothing
     grid = make_grid(tmp_path)
     run_sweep(grid, tmp_path / "undisturbed", 1)
