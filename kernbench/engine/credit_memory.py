@@ -194,10 +194,12 @@ class CreditTables:
         self["bids"] = take(r.PORTS_MOST + _LABELS)
         self["matches"] = take(2 * r.PORTS_MOST)
         actors = len(self._routers) + len(self._memories) + links
-        self["wakes"] = take(actors)
-        self._memory.words[self["wakes"] : self["wakes"] + actors] = NEVER
-        self["words"] = (actors + 63) // 64
+        self["words"] = -(-actors // 64)
+        self["groups"] = -(-self["words"] // 64)
         self["pending"] = take(self["words"])
+        for field, count in (("wakes", actors), ("word_wakes", self["words"]), ("group_wakes", self["groups"])):
+            self[field] = take(count)
+            self._memory.words[self[field] : self[field] + count] = NEVER
 
     def _write_lanes(self) -> None:
         """Take room for the lanes of routers and memories."""

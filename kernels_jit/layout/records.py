@@ -358,6 +358,9 @@ CREDIT = record(
     "wakes",  # by actor: the cycle in which it has something to do, or NEVER
     "pending",  # a bit for every actor that has
     "words",  # how many words of such bits
+    "word_wakes",  # by word of these the first cycle of its actors, or NEVER
+    "group_wakes",  # the same of every 64 words, so that few actors are looked at in a large network
+    "groups",
     "asks",  # scratch of a router: see `simulate.credit_router`
     "bidders",
     "bids",
@@ -370,7 +373,7 @@ CREDIT = record(
     "suspended",  # those whose transfer is not served, as bits
     "interrupted",  # those to whose links another transfer comes, as bits
     "hidden",  # scratch: by word of a router's lanes those with flits of others
-    words=40,
+    words=48,
 )
 PERIODS = 64  # long transfers that are looked at: a word of bits
 TRACKED = 2

@@ -24,7 +24,8 @@ from kernels_jit.layout.access import (
     way_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, STEP_MASK, WAY_SHIFT
-from kernels_jit.simulate.credit_queue import later, queue_transfer, wake
+from kernels_jit.simulate.credit_queue import later, queue_transfer
+from kernels_jit.simulate.credit_schedule import wake
 from kernels_jit.simulate.multicast import land_branch
 from kernels_jit.simulate.transfers import deliver
 

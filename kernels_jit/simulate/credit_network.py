@@ -6,8 +6,6 @@ within a window actors may be served in any order, and the state of each stays i
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inner
 from kernels_jit.layout import codes
@@ -19,11 +17,12 @@ from kernels_jit.layout.access import (
     state_at,
     station_at,
 )
-from kernels_jit.layout.records import NEVER
+from kernels_jit.layout.records import GROUP_SHIFT, NEVER
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_period import first_due, track_transfers
 from kernels_jit.simulate.credit_queue import first_cycle
+from kernels_jit.simulate.credit_schedule import first_wake, last_word, note_group, note_word, put_back
 
 _NONE = codes.NONE
 
@@ -54,7 +53,7 @@ def serve_cycles(m, op, times, before_fs, stop):
             end = track_transfers(m, op, times, credit, begin, end)
         credit.served = end
         serve_window(m, op, times, credit, end)
-        credit.next = first_wake(m, credit)
+        credit.next = min(first_wake(m, credit), first_due(m, credit))
         if state.heap_n > 0:
             before_fs = min(before_fs, event_at(m, state.heap).fs)
     return False
@@ -63,32 +62,29 @@ def serve_cycles(m, op, times, before_fs, stop):
 @inner
 def serve_window(m, op, times, credit, end):
     """Serve each actor in the cycles of a window, which begins at the first wake."""
-    for word in range(credit.words):
-        todo = m[credit.pending + word]
-        while todo != 0:
-            actor = word * 64 + lowest_bit(todo)
-            todo &= todo - 1
-            if credit.is_large == 1:
-                fetch_ahead(m, credit, actor, word * 64, todo)
-            cycle = m[credit.wakes + actor]
-            if cycle >= end:
-                continue
-            cycle = serve_actor(m, op, times, credit, actor, cycle, end)
-            m[credit.wakes + actor] = cycle
-            if cycle == NEVER:
-                m[credit.pending + word] &= ~(np.int64(1) << (actor & 63))
+    for group in range(credit.groups):
+        if m[credit.group_wakes + group] >= end:
+            continue
+        for word in range(group << GROUP_SHIFT, last_word(credit, group)):
+            if m[credit.word_wakes + word] < end:
+                serve_word(m, op, times, credit, word, end)
+        note_group(m, credit, group)
 
 
 @inner
-def first_wake(m, credit):
-    """The first cycle in which an actor may have something to do, or a suspended transfer is due, or NEVER."""
-    first = first_due(m, credit)
-    for word in range(credit.words):
-        todo = m[credit.pending + word]
-        while todo != 0:
-            first = min(first, m[credit.wakes + word * 64 + lowest_bit(todo)])
-            todo &= todo - 1
-    return first
+def serve_word(m, op, times, credit, word, end):
+    """Serve the actors of a word that are due in a window."""
+    todo = m[credit.pending + word]
+    while todo != 0:
+        actor = word * 64 + lowest_bit(todo)
+        todo &= todo - 1
+        cycle = m[credit.wakes + actor]
+        if cycle >= end:
+            continue
+        if credit.is_large == 1:
+            fetch_ahead(m, credit, actor, word * 64, todo)
+        put_back(m, credit, actor, serve_actor(m, op, times, credit, actor, cycle, end))
+    note_word(m, credit, word)
 
 
 @inner

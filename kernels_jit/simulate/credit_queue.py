@@ -18,6 +18,7 @@ from kernels_jit.layout.access import (
     way_at,
 )
 from kernels_jit.layout.records import WAY_SHIFT
+from kernels_jit.simulate.credit_schedule import wake
 
 _NONE = codes.NONE
 
@@ -104,11 +105,3 @@ def leave_queue(m, credit, link):
             router_at(m, credit.routers + link.source * ROUTER_WORDS).sources &= ~(np.int64(1) << link.port)
     else:
         transfer_at(m, link.first).before = _NONE
-
-
-@inner
-def wake(m, credit, actor, cycle):
-    """An actor, a router or a source, has something to do in a cycle."""
-    m[credit.wakes + actor] = min(m[credit.wakes + actor], cycle)
-    m[credit.pending + (actor >> 6)] |= np.int64(1) << (actor & 63)
-    credit.next = min(credit.next, cycle)

@@ -15,6 +15,7 @@ from kernels_jit.layout.records import WAY_SHIFT
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_claims import PAUSE, let_go, row_of
 from kernels_jit.simulate.credit_link import channel_of, front_of
+from kernels_jit.simulate.credit_schedule import put_off
 from kernels_jit.simulate.credit_skip import skip_periods
 from kernels_jit.simulate.credit_state import source_of
 
@@ -45,13 +46,6 @@ def suspend(m, credit, number):
 def router_of(m, credit, actor):
     """The router that an actor is."""
     return router_at(m, credit.routers + actor * ROUTER_WORDS)
-
-
-@inlined
-def put_off(m, credit, actor, cycle):
-    """An actor has something to do in a cycle, and nothing before."""
-    m[credit.wakes + actor] = cycle
-    m[credit.pending + (actor >> 6)] |= np.int64(1) << (actor & 63)
 
 
 @inlined
