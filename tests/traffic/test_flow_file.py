@@ -49,7 +49,7 @@ HEADER = "src,dst,bytes,start_ns,kind\na,b,1,0,read\n"
         (HEADER + f"a,b,{10**30},0,read\n", f":3: bytes: got '{10**30}', expected 1048576 TiB at most"),
         (
             "src, ,\n",
-            ":1: column 'dst' is missing; known: ,  , src; a flow has src, dst, bytes, start_ns and, if you like, kind",
+            ":1: column 'dst' is missing; known: \"\",  , src; a flow has src, dst, bytes, start_ns and, if you like, kind",
         ),
         ("src, src,dst,bytes,start_ns\n", ":1: a column is named twice: src,src,dst,bytes,start_ns"),
         ("src,dst,bytes,start_ns,bytes\n", ":1: a column is named twice: src,dst,bytes,start_ns,bytes"),
