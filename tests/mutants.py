@@ -58,6 +58,7 @@ MODULES = (
     "credit_period",
     "credit_queue",
     "credit_router",
+    "credit_schedule",
     "credit_skip",
     "credit_source",
     "credit_state",
@@ -154,7 +155,7 @@ ORDERED, QUEUED = ("event_heap", "loop", *CHAINED), ("port_queues", "network_pas
 ORDER = "test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_order_of_events"
 FORMED = ("closed_form", "station")
 GROWN = ("threads", "loop", "event_heap", "hops", "network_pass")
-PACKETS = ("credit_link", "credit_network", "credit_queue")
+PACKETS = ("credit_link", "credit_network", "credit_queue", "credit_schedule")
 KNOWN = "test_packets_to_near_nodes_are_known_to_have_arrived_before_those_sent_sooner_to_far_ones"
 TESTS = (
     (PACKETS, "test_credit_network", KNOWN, (3,)),

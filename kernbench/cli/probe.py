@@ -5,6 +5,7 @@ There are three kinds of traffic, one module each: the standard cases of the mac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -96,21 +97,11 @@ def command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_forms
 
-    if (bool(texts), file is not None, pattern is not None).count(True) > 1:
-        raise InputError(
-            "probe sends one kind of traffic: --flow (as often as you like), --flows or --pattern; "
-            "without any of them it measures the machine"
-        )
+    _check_asked(texts, file, pattern, explain, trace)
     if pattern is None:
         check_forms(forms, out)
     parameters, overrides = split_assignments(assignments)
     overrides = {**parameters, **overrides}
-    if explain and not texts and file is None and pattern is None:
-        raise InputError(
-            "--explain says what the flits of traffic waited for; give --flow, --flows or --pattern with it"
-        )
-    if trace is not None and not texts and file is None:
-        raise InputError("--trace writes the flows of one run; give --flow or --flows with it")
     if pattern is not None:
         from kernbench.cli.probe_pattern import probe_pattern
         from kernbench.traffic.injection_process import InjectionProcess
@@ -131,3 +122,20 @@ def command(
     from kernbench.cli.probe_survey import probe_survey
 
     return probe_survey(topology, mode, overrides, out, forms, as_json)
+
+
+def _check_asked(
+    texts: Sequence[str], file: Path | None, pattern: str | None, explain: bool, trace: Path | None
+) -> None:
+    """Errors: InputError for several kinds of traffic, and for what the kind that is given cannot leave."""
+    if (bool(texts), file is not None, pattern is not None).count(True) > 1:
+        raise InputError(
+            "probe sends one kind of traffic: --flow (as often as you like), --flows or --pattern; "
+            "without any of them it measures the machine"
+        )
+    if explain and not texts and file is None and pattern is None:
+        raise InputError(
+            "--explain says what the flits of traffic waited for; give --flow, --flows or --pattern with it"
+        )
+    if trace is not None and not texts and file is None:
+        raise InputError("--trace writes the flows of one run; give --flow or --flows with it")
