@@ -26,6 +26,7 @@ class About(NamedTuple):
     text: str
     figure: str = ""
     wrong: bool = False  # the text says why it cannot be shown
+    changed: int | None = None  # in ms since 1970; None for machines
 
 
 class Overview:
@@ -35,21 +36,20 @@ class Overview:
         self._kept: dict[Path, tuple[int, About]] = {}
 
     def tell(self, source: Source) -> dict[str, Any]:
-        """What is told of a source, in JSON's types; `changed` is in ms since 1970, None for machines."""
+        """What is told of a source, in JSON's types."""
+        return self._find(source)._asdict()
+
+    def _find(self, source: Source) -> About:
         if isinstance(source, MachineSource):
-            told = source.view.about
-            return {
-                **About(told["description"] or "", f"{len(source.view.machine.node_name):,}")._asdict(),
-                "changed": None,
-            }
+            return About(source.view.about["description"] or "", f"{len(source.view.machine.node_name):,}")
         try:
             path = source.file(MANIFEST if isinstance(source, SweepSource) else RESULT)
             stamp = path.stat().st_mtime_ns
         except (OSError, InputError) as error:
-            return {**About(str(error), wrong=True)._asdict(), "changed": None}
+            return About(str(error), wrong=True)
         if self._kept.get(path, (0,))[0] != stamp:
-            self._kept[path] = stamp, _read(source, path)
-        return {**self._kept[path][1]._asdict(), "changed": stamp // 1_000_000}
+            self._kept[path] = stamp, _read(source, path)._replace(changed=stamp // 1_000_000)
+        return self._kept[path][1]
 
 
 def _read(source: RunSource | SweepSource, path: Path) -> About:
