@@ -20,6 +20,8 @@ SUFFIXES = {
     "benches/pto": ".py",
     "sweeps/pto": ".yaml",
 }
+# The machines of commands that name none: of benches, of Tanto programs, of task graphs.
+DEFAULT_TOPOLOGY, TANTO_TOPOLOGY, GRAPH_TOPOLOGY = "sip_2x4x4", "wormhole_n150", "ascend_910b2"
 _PACKAGE = Path(__file__).resolve().parent
 
 

@@ -27,7 +27,6 @@ from kernbench.modes import Mode
 from kernbench.schema.guards import is_mapping
 
 TOPOLOGY = "topology."
-DEFAULT = "sip_2x4x4"  # the machine of most commands
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 _KEPT = 16  # files of fields
 
@@ -200,9 +199,9 @@ def _find_asked(context: click.Context) -> _Asked:
     if context.info_name == "show":
         return _Asked(_first(context, "names"), {})
     if context.info_name == "evaluate":
-        return _Asked(_given_topology(context) or DEFAULT, _evaluation_values(context))
+        return _Asked(_given_topology(context) or library.DEFAULT_TOPOLOGY, _evaluation_values(context))
     if known.isdisjoint({"bench", "grid"}):
-        default = context.params.get("topology") or "ascend_910b2"  # of `pto replay`
+        default = context.params.get("topology") or library.GRAPH_TOPOLOGY  # of `pto replay`
         return _Asked(_given_topology(context) or str(default), {}, prefix="")
     grid: Mapping[str, object] = _read_grid(_first(context, "grid")) if "grid" in known else {}
     name = grid.get("bench") or grid.get("pattern") or _first(context, "bench" if "bench" in known else "grid")
@@ -228,14 +227,14 @@ def _read_grid(name: str) -> Mapping[str, object]:
 def _find_workload(name: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
     """The machine that a bench or a pattern usually has, and its parameters; the default machine for an unknown name."""
     if values := find_declared().get(name):
-        return ("wormhole_n150" if name.startswith("tanto-") else DEFAULT), values
+        return (library.TANTO_TOPOLOGY if name.startswith("tanto-") else library.DEFAULT_TOPOLOGY), values
     if named := find_cases(name):
-        return "ascend_910b2", dict.fromkeys((one for parameters in named.values() for one in parameters), ())
+        return library.GRAPH_TOPOLOGY, dict.fromkeys((one for parameters in named.values() for one in parameters), ())
     if name in _patterns():
         from kernbench.traffic.pattern_run import PatternParameters
 
         return "mesh_8x8", {one.name: () for one in dataclass_fields(PatternParameters) if one.name != "pattern"}
-    return DEFAULT, {}
+    return library.DEFAULT_TOPOLOGY, {}
 
 
 def _patterns() -> Iterable[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kernbench.cli import completion
+from kernbench.library import DEFAULT_TOPOLOGY
 from kernbench.modes import EVENT_MODES, Mode
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -17,7 +18,7 @@ AS_JSON: Option = click.option("--json", "as_json", is_flag=True, help="Print on
 TOPOLOGY: Option = click.option(
     "--topology",
     "-t",
-    default="sip_2x4x4",
+    default=DEFAULT_TOPOLOGY,
     show_default=True,
     help="The machine: a name or a YAML file.",
     shell_complete=completion.topologies,

@@ -18,6 +18,7 @@ from kernbench.cli import completion, options
 from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import say, show
 from kernbench.errors import RunError, shorten
+from kernbench.library import GRAPH_TOPOLOGY
 
 if TYPE_CHECKING:
     from kernbench.pto.bench import BenchRun
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from kernbench.pto.summary import Summary
     from kernbench.pto.what_if import WhatIf
 
-DEFAULT_TOPOLOGY = "ascend_910b2"
 TOPOLOGY = click.option(
     "--topology",
     "-t",
@@ -200,7 +200,7 @@ def _prepare(
     again = partial(
         run_bench,
         found,
-        topology or DEFAULT_TOPOLOGY,
+        topology or GRAPH_TOPOLOGY,
         case=case or _case(found.cases),
         parameters=parameters,
         backend=runtime,
@@ -307,7 +307,7 @@ def _describe(
         "overrides": {name: str(value) for name, value in fields.items()},
         "verified": run.verified,
         "mismatches": list(run.mismatches),
-        "request": note_graph(run.bench.file, topology or DEFAULT_TOPOLOGY),
+        "request": note_graph(run.bench.file, topology or GRAPH_TOPOLOGY),
     }
 
 

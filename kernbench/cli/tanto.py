@@ -17,6 +17,7 @@ from kernbench.cli import completion, options
 from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import complain, say, show
 from kernbench.errors import InputError, KernBenchError, shorten
+from kernbench.library import TANTO_TOPOLOGY
 
 if TYPE_CHECKING:
     from kernbench.cli.progress import Display
@@ -50,7 +51,7 @@ def command() -> None:
 @click.option(
     "--topology",
     "-t",
-    default="wormhole_n150",
+    default=TANTO_TOPOLOGY,
     show_default=True,
     help="The chip: a name or a YAML file.",
     shell_complete=completion.topologies,

@@ -183,7 +183,7 @@ class BenchRun:
 
 def run_bench(
     bench: PtoBench | str | Path,
-    topology: str = "ascend_910b2",
+    topology: str = library.GRAPH_TOPOLOGY,
     *,
     case: str | None = None,
     parameters: Mapping[str, str] | None = None,
