@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +48,7 @@ class CreditTables:
         self._places = np.zeros(
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come there
-        self._write_windows()
+        self._write_patience()
         depth = self._of_node("buffer_flits")[machine.edge_dst]
         words = self._count * (words_of(r.CHANNEL) + (words_of(r.BUFFERED) + 1) * depth)
         self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
@@ -311,30 +312,42 @@ class CreditTables:
         alone = np.where(memory == codes.NONE, links, self["router_n"] + memory)
         return np.where(router == codes.NONE, alone, router)
 
-    def _write_windows(self) -> None:
-        """Write how long nothing that an actor does is seen by another, and how long flits may be under way."""
+    def _write_patience(self) -> None:
+        """Write how long flits and credits may be under way, and a window that no step has made shorter yet."""
         machine, control = self._machine, self._control
         rows = self._memory.rows(self["links"], r.LINK, machine.edge_count)
-        full, overhead = rows["full_fs"], rows["overhead_fs"]
-        ways = [rows["crossing_fs"] + overhead, rows["crossing_fs"], rows["sending_fs"]]
-        served = self._service_fs()
-        seen = [*(self._cycles(way) for way in ways), self._returning, *(self._cycles(least) for least, _ in served)]
-        self["window"] = min(int(np.min(some)) for some in seen if np.size(some))
+        ways = rows["crossing_fs"] + rows["overhead_fs"], rows["sending_fs"]
         furthest = max(int(way.max(initial=0)) for way in ways) + int(rows["credit_fs"].max(initial=0))
         deepest = max(port.virtual_channels * port.buffer_flits for port in control.ports)
-        waiting = deepest * int(full.max(initial=0))  # behind a fast switch
+        waiting = deepest * int(rows["full_fs"].max(initial=0))  # behind a fast switch
         pipeline = max(port.routing_fs + port.vc_allocation_fs for port in control.ports)
-        memories = max((longest for _, longest in served), default=0) * (control.queue_flits + 2)
-        self["patience"] = int(self._cycles(furthest + waiting + pipeline + memories)) + 2 * self["window"]
+        memories = max((longest for _, longest in self._service_fs.values()), default=0) * (control.queue_flits + 2)
+        self["window"] = int(self._cycles(furthest + waiting + pipeline + memories))
+        self["patience"] = 3 * self["window"]
 
-    def _service_fs(self) -> list[tuple[int, int]]:
-        """Of each memory the time of the smallest flit and of a full one, with what it pays besides."""
-        stations, flit, found = self._machine.stations, self._machine.flit_bytes, list[tuple[int, int]]()
+    def narrow_window(self, station: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
+        """Make the window no longer than what is done at some steps takes to be seen by another actor, or as an event.
+
+        `station`: int64[step]; `begins`, `ends`: bool[step] whether flits are sent there by a source, and end behind it.
+        """
+        links = station < self._machine.edge_count
+        rows = self._memory.rows(self["links"], r.LINK, self._machine.edge_count)[station[links]]
+        over = np.where(begins[links], rows["sending_fs"], rows["crossing_fs"])
+        over += np.where(ends[links], 0, rows["overhead_fs"])
+        returning = self._returning[station[links & ~ends]]
+        served = [self._service_fs[at][0] for at in np.unique(station[~links]).tolist()]
+        seen = *self._cycles(over), *returning, *self._cycles(np.array(served, np.int64))
+        self["window"] = min(self["window"], *(int(cycles) for cycles in seen))
+
+    @cached_property
+    def _service_fs(self) -> dict[int, tuple[int, int]]:
+        """By first station of a memory: the time of the smallest flit and of a full one, with what it pays besides."""
+        stations, flit, found = self._machine.stations, self._machine.flit_bytes, dict[int, tuple[int, int]]()
         for terminal in {each.first_station: each for each in self._machine.terminals.values()}.values():
             at = terminal.first_station
             full, smallest = int(stations.fs_per_flit[at]), min(int(stations.quantum_bytes[at]), flit)
             least = -(-full * smallest // flit)
-            found.append((least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])))
+            found[at] = least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])
         return found
 
 
@@ -349,6 +362,17 @@ def list_ends(route: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndar
     behind = route["parent"] != codes.NONE
     ends[last[route["parent"][behind]]] = whole[route["start"][behind]] == 1
     return ends, last[(route["forks"] > 0) & ~ends[last]]
+
+
+def list_begins(route: np.ndarray, whole: np.ndarray, is_memory: np.ndarray) -> np.ndarray:
+    """bool[step] where flits of some routes are sent by a source: at their begin, or behind the memory that stands there.
+
+    `route`: ROUTE[route]; `whole`: int64[step] as of STEP; `is_memory`: bool[step].
+    """
+    begins = whole == 1
+    begins[route["start"][route["parent"] == codes.NONE]] = True
+    begins[1:] |= begins[:-1] & is_memory[:-1]
+    return begins
 
 
 def _numbered(count: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:

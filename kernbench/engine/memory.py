@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.cache_aligned import aligned_zeros
-from kernbench.engine.credit_memory import CreditTables, list_ends
+from kernbench.engine.credit_memory import CreditTables, list_begins, list_ends
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
@@ -41,7 +41,7 @@ class Memory:
         self.words = aligned_zeros(1 << 16)
         self._used = _STATE_WORDS
         self._room: dict[str, int] = {}  # words of the region of each table
-        self._stations = len(machine.stations.fs_per_flit)
+        self._stations, self._links = len(machine.stations.fs_per_flit), machine.edge_count
         self._transfers = 0
         self._transfer_blocks: list[tuple[int, int]] = []  # place of the first transfer of each, number of transfers
         self._stripes = 0
@@ -206,7 +206,9 @@ class Memory:
         """Make room for longer routes in new transfers; records without it are not reused after delivery."""
         steps = _aligned(max(self["max_steps"], steps))
         stripes = max(self._stripes, stripes)
-        words = words_of(r.TRANSFER) + steps * words_of(r.HOP) + _aligned(stripes * words_of(r.SOURCE))
+        words = words_of(r.TRANSFER)
+        if not self.credit:  # networks with credits use neither hops nor sources
+            words += steps * words_of(r.HOP) + _aligned(stripes * words_of(r.SOURCE))
         if steps == self["max_steps"] and stripes == self._stripes:
             return
         self["max_steps"], self._stripes = steps, stripes
@@ -254,8 +256,9 @@ class Memory:
         if not live or self["ahead_fs"] > 0:
             self._visits["ahead_fs"] = 0 if live else self._look_ahead(network)[network.order]
             self["ahead_fs"] = int(self._visits["ahead_fs"].max(initial=0))
-        for start, rows in self._transfer_blocks:
-            renew_hops(self.words, start, rows)
+        if not self.credit:
+            for start, rows in self._transfer_blocks:
+                renew_hops(self.words, start, rows)
         self["pending_row"] = NEVER
 
     def _write_steps(self, network: Network) -> None:
@@ -265,7 +268,9 @@ class Memory:
         new = step[known:].copy()
         if self.credit:
             ends, forks = list_ends(network.route, step["store_and_forward"])
+            begin = list_begins(network.route, step["store_and_forward"], step["station"] >= self._links)
             self.credit.make_channels(new["station"][:-1])
+            self.credit.narrow_window(new["station"][:-1], begin[known:-1], ends[known:-1])
             self.credit.make_copies(step["station"][forks])
             begins = network.route["start"][network.route["branches"] == 0]
             begins = begins[(begins >= known) & (step["store_and_forward"][begins] == 0)]

@@ -7,7 +7,7 @@ within a window actors may be served in any order, and the state of each stays i
 from __future__ import annotations
 
 from kernels_jit.compile.bits import lowest_bit
-from kernels_jit.compile.jit import inner
+from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     LINK_WORDS,
@@ -21,41 +21,43 @@ from kernels_jit.layout.records import GROUP_SHIFT, NEVER
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_period import first_due, track_transfers
-from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_schedule import first_wake, last_word, note_group, note_word, put_back
 
 _NONE = codes.NONE
 
 
 @inner
-def next_cycle_fs(m):
-    """When the next cycle begins in which the network has something to do, or NEVER."""
+def next_window_fs(m):
+    """When the next window ends, or NEVER; no event comes of it before (docs/engine.md, "Networks with credits")."""
     state = state_at(m, 0)
-    if state.credit == _NONE:
-        return NEVER
-    credit = credit_at(m, state.credit)
-    return NEVER if credit.next == NEVER else credit.next * credit.cycle_fs
+    return NEVER if state.credit == _NONE else window_end_fs(credit_at(m, state.credit))
+
+
+@inlined
+def window_end_fs(credit):
+    """When the window ends that begins with the next cycle in which an actor has something to do, or NEVER."""
+    return NEVER if credit.next == NEVER else (credit.next + credit.window) * credit.cycle_fs
 
 
 @inner
-def serve_cycles(m, op, times, before_fs, stop):
-    """Serve all cycles that begin before a time, or until `stop` events are done. Returns whether flits stand for ever."""
+def serve_windows(m, op, times, event_fs, stop):
+    """Serve all windows that end by the next event, or until `stop` events are done. Returns whether flits stand for ever."""
     state = state_at(m, 0)
     credit = credit_at(m, state.credit)
-    while credit.next != NEVER and credit.next * credit.cycle_fs < before_fs and state.events < stop:
+    while credit.next != NEVER and window_end_fs(credit) <= event_fs and state.events < stop:
         begin = credit.next
         if begin > credit.served:  # nothing asked in between
             credit.moved = begin
         if begin - credit.moved > credit.patience and state.heap_n == 0 and credit.suspended == 0:
             return True
-        end = min(begin + credit.window, first_cycle(credit, before_fs))
+        end = begin + credit.window
         if credit.tracked != 0:
             end = track_transfers(m, op, times, credit, begin, end)
         credit.served = end
         serve_window(m, op, times, credit, end)
         credit.next = min(first_wake(m, credit), first_due(m, credit))
         if state.heap_n > 0:
-            before_fs = min(before_fs, event_at(m, state.heap).fs)
+            event_fs = min(event_fs, event_at(m, state.heap).fs)
     return False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     MEMORY_WORDS,
@@ -104,4 +105,9 @@ def leave_queue(m, credit, link):
         if link.source < credit.router_n:
             router_at(m, credit.routers + link.source * ROUTER_WORDS).sources &= ~(np.int64(1) << link.port)
     else:
-        transfer_at(m, link.first).before = _NONE
+        transfer = transfer_at(m, link.first)
+        transfer.before = _NONE
+        if transfer.tail_step != _NONE:  # is sent next
+            prefetch(m, transfer.tail_step)
+            prefetch(m, transfer.tail_step + 8)
+            prefetch(m, transfer.tail_step + 16)

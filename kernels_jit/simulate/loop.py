@@ -15,7 +15,7 @@ from kernels_jit.compile.pointers import index_pointer_to, pointer_to
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import bound_at, event_at, job_at, route_at, state_at, transfer_at
 from kernels_jit.layout.records import JOB_SHIFT, NEVER
-from kernels_jit.simulate.credit_network import count_crossings, next_cycle_fs, serve_cycles
+from kernels_jit.simulate.credit_network import count_crossings, next_window_fs, serve_windows
 from kernels_jit.simulate.event_heap import drop_event, pop_bound, push_bound
 from kernels_jit.simulate.network_pass import next_bound, next_service_fs, put_stopped, serve_until
 from kernels_jit.simulate.reservations import flush_counters
@@ -58,8 +58,8 @@ def run(
             return codes.MORE
         event_fs = event_at(m, state.heap).fs if state.heap_n > 0 else NEVER
         bound_fs = bound_at(m, state.bounds).fs if state.bound_n > 0 else NEVER
-        if next_cycle_fs(m) < min(event_fs, NEVER):  # the cycles before it (docs/engine.md, "Networks with credits")
-            if serve_cycles(m, rows, own, event_fs, stop):
+        if next_window_fs(m) <= min(event_fs, NEVER - 1):  # what comes of it comes later (docs/engine.md, "Networks with credits")
+            if serve_windows(m, rows, own, event_fs, stop):
                 count_crossings(m)
                 return codes.STALLED
             continue
