@@ -28,23 +28,26 @@ _NONE = codes.NONE
 
 @inner
 def next_window_fs(m):
-    """When the next window ends, or NEVER; no event comes of it before (docs/engine.md, "Networks with credits")."""
+    """When the last cycle of the next window begins, or NEVER."""
     state = state_at(m, 0)
-    return NEVER if state.credit == _NONE else window_end_fs(credit_at(m, state.credit))
+    return NEVER if state.credit == _NONE else last_cycle_fs(credit_at(m, state.credit))
 
 
 @inlined
-def window_end_fs(credit):
-    """When the window ends that begins with the next cycle in which an actor has something to do, or NEVER."""
-    return NEVER if credit.next == NEVER else (credit.next + credit.window) * credit.cycle_fs
+def last_cycle_fs(credit):
+    """When the last cycle of the next window begins, or NEVER: what comes of the window as events comes later."""
+    return NEVER if credit.next == NEVER else (credit.next + credit.window - 1) * credit.cycle_fs
 
 
 @inner
 def serve_windows(m, op, times, event_fs, stop):
-    """Serve all windows that end by the next event, or until `stop` events are done. Returns whether flits stand for ever."""
+    """Serve the windows whose cycles all begin before the next event, until `stop` events are done.
+
+    Returns whether flits stand for ever.
+    """
     state = state_at(m, 0)
     credit = credit_at(m, state.credit)
-    while credit.next != NEVER and window_end_fs(credit) <= event_fs and state.events < stop:
+    while credit.next != NEVER and last_cycle_fs(credit) < event_fs and state.events < stop:
         begin = credit.next
         if begin > credit.served:  # nothing asked in between
             credit.moved = begin

@@ -58,7 +58,8 @@ def run(
             return codes.MORE
         event_fs = event_at(m, state.heap).fs if state.heap_n > 0 else NEVER
         bound_fs = bound_at(m, state.bounds).fs if state.bound_n > 0 else NEVER
-        if next_window_fs(m) <= min(event_fs, NEVER - 1):  # what comes of it comes later (docs/engine.md, "Networks with credits")
+        # Of a network with credits: events come before the last cycle of a window (docs/engine.md, "Networks with credits").
+        if next_window_fs(m) < min(event_fs, NEVER):
             if serve_windows(m, rows, own, event_fs, stop):
                 count_crossings(m)
                 return codes.STALLED
