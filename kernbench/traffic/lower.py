@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kernbench.program.thread import Thread
     from kernbench.traffic.flows import Flows
 
-AHEAD = 1 << 12  # flows issued together, unless more start at one instant
+AHEAD = 1 << 10  # flows issued together, unless more start at one instant
 ROUTE, REQUEST = FlowRoute._fields.index("route"), FlowRoute._fields.index("request_fs")
 
 # Overheads of a PE before the first byte of a command: those of a `tl.load`, with the start of the kernel.

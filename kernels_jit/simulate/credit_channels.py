@@ -25,27 +25,26 @@ def add_ask(m, credit, asks, place, lane, free):
     return asks + 1
 
 
-@inner
-def give_channels(m, credit, router, asks, asked, cycle):
-    """Give free virtual channels of each output to heads that ask for one."""
-    while asked != 0:
-        port = lowest_bit(asked)
-        asked &= asked - 1
-        place = m[router.outputs + port]
-        some, one, union = 0, 0, np.int64(0)
+@inlined
+def give_channels(m, credit, router, asks, asked, disputed, cycle):
+    """Give free virtual channels of each output to heads that ask for one; several do for the outputs `disputed`, as bits."""
+    if credit.allocator == codes.AGE:
+        disputed = asked
+    elif asked != disputed:
         for number in range(asks):
             ask = ask_at(m, credit.asks + number * ASK_WORDS)
-            if channel_at(m, ask.channel).onward == place:
-                some, one, union = some + 1, number, union | ask.free
+            place = channel_at(m, ask.channel).onward
+            if disputed >> link_at(m, place).port & 1 == 0:
+                give(m, credit, router, place, ask, first_accepted(m, place, ask, ask.free), True, cycle)
+    while disputed != 0:
+        place = m[router.outputs + lowest_bit(disputed)]
+        disputed &= disputed - 1
         if credit.allocator == codes.AGE:
-            give_by_age(m, credit, router, place, asks, some, cycle)
-        elif some == 1:
-            ask = ask_at(m, credit.asks + one * ASK_WORDS)
-            give(m, credit, router, place, ask, first_accepted(m, place, ask, ask.free), True, cycle)
+            give_by_age(m, credit, router, place, asks, cycle)
         elif credit.allocator == codes.ROUND_ROBIN:
             give_as_chosen(m, credit, router, place, asks, cycle)
         else:
-            give_as_granted(m, credit, router, place, asks, union, cycle)
+            give_as_granted(m, credit, router, place, asks, cycle)
 
 
 @inlined
@@ -85,8 +84,13 @@ def turn_of(m, router, place, index, number):
 
 
 @inner
-def give_as_granted(m, credit, router, place, asks, union, cycle):
+def give_as_granted(m, credit, router, place, asks, cycle):
     """iSLIP: each virtual channel of a link grants one that asks, each of these accepts one; in each iteration."""
+    union = np.int64(0)
+    for number in range(asks):
+        ask = ask_at(m, credit.asks + number * ASK_WORDS)
+        if is_asking(m, ask, place):
+            union |= ask.free
     for iteration in range(credit.iterations):
         for number in range(asks):
             ask_at(m, credit.asks + number * ASK_WORDS).granted = 0
@@ -137,10 +141,10 @@ def give_as_chosen(m, credit, router, place, asks, cycle):
 
 
 @inner
-def give_by_age(m, credit, router, place, asks, some, cycle):
+def give_by_age(m, credit, router, place, asks, cycle):
     """The head that has been longest in its buffer takes the virtual channel with most credits; then the next."""
     link = link_at(m, place)
-    for _ in range(some):
+    for _ in range(asks):
         oldest, best = NEVER, _NONE
         for number in range(asks):
             ask = ask_at(m, credit.asks + number * ASK_WORDS)

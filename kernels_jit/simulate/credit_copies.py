@@ -137,8 +137,7 @@ def pass_copy(m, op, times, credit, place, cycle):
     if flit & 1:
         copy.is_over = 1
     _leave_buffer(m, channel_at(m, copy.channel), cycle)
-    durations = onward.crossing_fs, onward.crossing, onward.ending
-    cross(m, op, times, credit, onward, given, flit, is_last, cycle, durations)
+    cross(m, op, times, credit, onward, given, flit, is_last, cycle, False)
 
 
 @inner

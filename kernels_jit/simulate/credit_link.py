@@ -156,13 +156,12 @@ def first_from(bits, start):
 
 
 @inlined
-def cross(m, op, times, credit, link, channel, flit, is_last, cycle, durations):
+def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     """A flit goes over a link to the buffer of a virtual channel, or to its destination if the link is the last.
 
-    `durations`: until it arrives (fs), until it can be seen behind the link, and until its credit can be used if it ends there
-    (both in cycles; 0: they are computed).
+    `is_sent`: by a source, and not through the switch.
     """
-    crossing_fs, crossing, ending = durations
+    crossing = link.sending if is_sent else link.crossing
     state, start = state_at(m, 0), cycle * credit.cycle_fs
     if crossing == 0:
         start = max(start, link.free_fs)
@@ -177,12 +176,17 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, durations):
             link.sent |= bit
         else:
             link.held &= ~bit
+    # Only now, for the sake of the caches: few flits need the times.
     if is_last:
-        arrival = start + crossing_fs
+        arrival, ending = start + (link.sending_fs if is_sent else link.crossing_fs), 0 if is_sent else link.ending
         return_credit(m, channel, cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle))
         end(m, op, times, credit, flit, arrival, cycle)
         return
-    seen = cycle + crossing if crossing > 0 else later(credit, start + crossing_fs + link.overhead_fs, cycle)
+    if crossing > 0:
+        seen = cycle + crossing
+    else:
+        crossing_fs = link.sending_fs if is_sent else link.crossing_fs
+        seen = later(credit, start + crossing_fs + link.overhead_fs, cycle)
     at = channel.first + channel.n
     if CHECKED:
         assert channel.n < channel.depth, "a buffer holds more flits than its depth"

@@ -46,7 +46,8 @@ _NONE = codes.NONE
 @inlined
 def serve_router(m, op, times, credit, router, cycle):
     """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
-    next_cycle, asks, bidders, asked, wanted = NEVER, 0, 0, np.int64(0), np.int64(0)
+    next_cycle, asks, bidders, wanted = NEVER, 0, 0, np.int64(0)
+    asked, disputed = np.int64(0), np.int64(0)
     outputs, inputs, contested, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     dues, lanes, until_fs = router.dues, router.lanes, free_by(credit, cycle)
     for word in range(router.words):
@@ -70,14 +71,15 @@ def serve_router(m, op, times, credit, router, cycle):
             next_cycle = cycle + 1
             if channel.onward == COPIES:
                 asks, some, wants = serve_copies(m, credit, lane, channel, asks, cycle)
-                asked, wanted = asked | some, wanted | wants
+                asked, disputed, wanted = asked | some, disputed | asked & some, wanted | wants
                 continue
             onward = link_at(m, channel.onward)
             if channel.given == _NONE:
                 free = channel.allowed & ~held_channels(m, onward, cycle)
                 if free == 0:
                     continue
-                asked |= np.int64(1) << onward.port
+                some = np.int64(1) << onward.port
+                asked, disputed = asked | some, disputed | asked & some
                 asks = add_ask(m, credit, asks, place, lane, free)
                 if credit.speculative == 0 or credit.allocator == codes.AGE:
                     continue
@@ -92,22 +94,25 @@ def serve_router(m, op, times, credit, router, cycle):
             m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
     if asks > 0 or bidders > 0 or wanted != 0:
-        allocate(m, op, times, credit, router, asks, asked, bidders, contested, shared, wanted, cycle)
+        heads, flits = (asks, asked, disputed), (bidders, contested, shared)
+        allocate(m, op, times, credit, router, heads, flits, wanted, cycle)
     return next_cycle
 
 
 @inlined
-def allocate(m, op, times, credit, router, asks, asked, bidders, contested, shared, wanted, cycle):
-    """Give virtual channels to heads that ask and the switch to flits: `bidders`, and copies that want the outputs `wanted`.
+def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
+    """Give virtual channels to heads that ask and the switch to flits.
 
-    `contested`, `shared`: bits of the outputs and inputs that more than one of the bidders has.
+    `heads`: how many ask, and bits of the outputs that any, and that several of them, ask for. `flits`: how many bid, and bits
+    of the outputs and of the inputs that several of them have. `wanted`: bits of outputs for which copies bid besides.
     """
+    (asks, asked, disputed), (bidders, contested, shared) = heads, flits
     is_open = wanted != 0 or credit.allocator == codes.AGE  # copies bid, or heads will that get a channel now
     if is_open or contested | shared != 0:
         bidders, wants = choose_bidders(m, credit, router, bidders, is_open, contested, shared)
         wanted |= wants
     if asks > 0:
-        give_channels(m, credit, router, asks, asked, cycle)
+        give_channels(m, credit, router, asks, asked, disputed, cycle)
         if credit.speculative == 1 and credit.allocator == codes.AGE:
             wanted |= bid_by_age(m, credit, asks, cycle)
     passed = np.int64(0)  # inputs
@@ -344,5 +349,4 @@ def pass_flit(m, op, times, credit, place, cycle):
     onward, given = link_at(m, channel.onward), channel_at(m, channel.given)
     if flit & 1:
         channel.onward, channel.given = _NONE, _NONE
-    durations = onward.crossing_fs, onward.crossing, onward.ending
-    cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, durations)
+    cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, False)

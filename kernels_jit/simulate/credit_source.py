@@ -62,7 +62,7 @@ def send(m, op, times, credit, link, channel, place, number, cycle):
     if is_tail:
         link.taken = _NONE
     flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_at(m, number).link & WAY_ENDS != 0
-    cross(m, op, times, credit, link, channel, flit, is_last, cycle, (link.sending_fs, link.sending, np.int64(0)))
+    cross(m, op, times, credit, link, channel, flit, is_last, cycle, True)
 
 
 @inner
@@ -81,17 +81,14 @@ def begin_packet(m, credit, link, transfer, cycle):
 @inner
 def take_channel(m, link, allowed, cycle):
     """A packet takes the next virtual channel in turn, of those allowed, that is free and has a credit, if there is one."""
-    some, free = np.int64(0), allowed & ~held_channels(m, link, cycle)
+    turn, free = link.taken_last + 1, allowed & ~held_channels(m, link, cycle)
     while free != 0:
-        index = lowest_bit(free)
+        index = first_from(free, 0 if turn == link.channel_n else turn)
         if has_credit(m, channel_of(m, link, index), cycle):
-            some |= np.int64(1) << index
-        free &= free - 1
-    if some == 0:
-        return
-    turn = link.taken_last + 1
-    link.taken = link.taken_last = first_from(some, 0 if turn == link.channel_n else turn)
-    link.held |= np.int64(1) << link.taken
+            link.taken = link.taken_last = index
+            link.held |= np.int64(1) << index
+            return
+        free &= ~(np.int64(1) << index)
 
 
 @inner
