@@ -223,6 +223,8 @@ class Program:
         chunks: list[tuple[int, int, int]] = []
         if len(self._dirty) > 1:
             self._dirty.sort(key=attrgetter("id"))
+            more = sum(thread.pending_rows for thread in self._dirty)
+            self._table.reserve(more, more)
         for thread in self._dirty:
             first = self._table.write(thread.pending, thread.id)
             end = self._table.n

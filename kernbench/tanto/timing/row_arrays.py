@@ -77,5 +77,6 @@ def find_lines(lines: np.ndarray, ends: np.ndarray, file: str, program: Program)
     """Where rows of another line begin: (row, source line) for `Thread.sources`."""
     changed = np.flatnonzero(np.diff(lines, prepend=0))
     starts = np.concatenate(([0], ends))[changed]
-    sources = {line: program.source(file, line) for line in dict.fromkeys(lines[changed].tolist())}
-    return [(row, sources[line]) for row, line in zip(starts.tolist(), lines[changed].tolist(), strict=True)]
+    begun = lines[changed].tolist()
+    sources = {line: program.source(file, line) for line in dict.fromkeys(begun)}
+    return list(zip(starts.tolist(), map(sources.__getitem__, begun), strict=True))
