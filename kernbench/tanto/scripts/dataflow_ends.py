@@ -35,8 +35,8 @@ class DataflowObject(ABC):
         """Check that elements of a part may be written. Errors: Unscripted."""
 
     @abstractmethod
-    def note_read(self, dst: int, count: int) -> None:
-        """Note that a transfer to the part on this core has begun."""
+    def begin_read(self, dst: int, count: int) -> None:
+        """Begin a transfer to elements of the part on this core. Errors: Unscripted where they cannot be written."""
 
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
@@ -53,8 +53,7 @@ class DataflowObject(ABC):
         """Read from DRAM."""
         if count:
             self.script.read_pages(src, as_signed(src_offset), count)
-            self.check_target(dst, count)
-            self.note_read(dst, count)
+            self.begin_read(dst, count)
 
     def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:  # noqa: ARG002
         """Write to DRAM."""
@@ -78,9 +77,8 @@ class DataflowObject(ABC):
             script = self.script
             core = script.core if x < 0 else script.find_core(x, y)
             src.part_on(core)
-            self.check_target(dst, count)
+            self.begin_read(dst, count)
             script.transfer(script.rows.places.l1(core), count * self.bytes, write=False)
-            self.note_read(dst, count)
 
     read_pipe = read_local
 
@@ -147,10 +145,9 @@ class DataflowObject(ABC):
         if count is None:
             raise Unscripted
         if count:
-            self.check_target(dst, count)
+            self.begin_read(dst, count)
             src.part_on(script.core)
             script.move(count * self.bytes)
-            self.note_read(dst, count)
 
 
 class DataflowPipe(ScriptPipe, DataflowObject):
@@ -199,7 +196,9 @@ class DataflowPipe(ScriptPipe, DataflowObject):
         if not self.may_write or offset < 0 or offset + count > self.size:
             raise Unscripted
 
-    def note_read(self, dst: int, count: int) -> None:
+    def begin_read(self, dst: int, count: int) -> None:
+        if not self.may_write or dst < 0 or dst + count > self.size:
+            raise Unscripted
         self.script.pending.append((self.part, self.written_tiles % self.tiles * TILE + dst, count))
 
 
@@ -224,9 +223,9 @@ class DataflowLocal(DataflowObject):
         if offset < 0 or offset + count > self.size:
             raise Unscripted
 
-    def note_read(self, dst: int, count: int) -> None:  # noqa: ARG002
-        """Check that the part is there. Only pipes are pushed, and kernels that read elements have no scripts."""
+    def begin_read(self, dst: int, count: int) -> None:
         self.part_on(self.script.core)
+        self.check_target(dst, count)
 
 
 class ScriptSemaphore:

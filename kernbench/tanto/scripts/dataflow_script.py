@@ -36,6 +36,7 @@ class DataflowScript(Script):
         super().__init__(kernel)
         self.rows = kernel.flow
         self.reads = self.writes = 0
+        self.banks, self.packet_bytes = self.lowering.banks, self.lowering.packet_bytes
         self.pending: list[tuple[object, int, int]] = []  # reads since the last barrier: part, first element, count
         self.forms: dict[Form, int] = {}
         self.rectangles: dict[tuple[tuple[int, ...], bool], tuple[Core, ...]] = {}
@@ -99,7 +100,7 @@ class DataflowScript(Script):
 
     def transfer(self, node: int, nbytes: int, *, write: bool, address_cycles: float = 0) -> None:
         """Start a transaction in packets of the network."""
-        lowering, packet = self.lowering, self.lowering.packet_bytes
+        lowering, packet = self.lowering, self.packet_bytes
         route = self.rows.route(node, RouteKind.WRITE if write else RouteKind.READ)
         tag = lowering.write_tag if write else lowering.read_tag
         cycles, sent = address_cycles + lowering.issue_cycles, 1
@@ -127,20 +128,25 @@ class DataflowScript(Script):
 
     def read_pages(self, part: GlobalBuffer, first: int, count: int) -> None:
         """Read elements of a global buffer; most reads are in one page, and one packet."""
-        number, nbytes = first // part.page, count * part.element_bytes
-        end = min(number * part.page + part.page, part.size)
-        if first < 0 or first + count > end or nbytes > self.lowering.packet_bytes:
+        page, nbytes = part.page, count * part.element_bytes
+        number = first // page
+        end = first + count
+        if first < 0 or end > number * page + page or end > part.size or nbytes > self.packet_bytes:
             self.pages(part, first, count, write=False)
             return
-        key = number % self.lowering.banks, nbytes
+        key = number % self.banks, nbytes
         form = self.page_forms.get(key)
         if form is None:
-            lowering = self.lowering
-            route = self.rows.route(lowering.bank_of(number), RouteKind.READ)
-            cycles = lowering.page_cycles + lowering.issue_cycles
-            form = self.page_forms[key] = self.move_form(cycles, lowering.read_tag, route, nbytes, write=False)
+            form = self.page_forms[key] = self._page_form(*key)
         self.log += (self.c, self.line, form, 0)
         self.reads += 1
+
+    def _page_form(self, bank: int, nbytes: int) -> int:
+        """The form of a read of one packet from a bank."""
+        lowering = self.lowering
+        route = self.rows.route(lowering.bank_of(bank), RouteKind.READ)
+        cycles = lowering.page_cycles + lowering.issue_cycles
+        return self.move_form(cycles, lowering.read_tag, route, nbytes, write=False)
 
     def move(self, nbytes: int) -> None:
         """Move inside L1."""

@@ -282,6 +282,50 @@ def test_what_a_run_in_turn_tells_has_no_script(
     check_same(lambda: copies(tmp_path, reader))
 
 
+@pytest.mark.parametrize(
+    ("name", "file", "old", "new"),
+    [
+        ("tanto-matmul", "matmul.cpp", "pa.wait_front();", ""),  # a race
+        ("tanto-matmul", "matmul.cpp", "i, j, slot", "i, j, slot + 8"),  # no such slot
+        ("tanto-matmul", "matmul.cpp", "acc.pack(slot, pc);", "acc.pack(slot, pa);"),  # a pipe that it does not write
+        (
+            "tanto-matmul",
+            "matmul_a.cpp",
+            "x1, y1, x0, y0, dests);",
+            "x1, y1, x0, y0, dests + 1);",
+        ),  # nobody acknowledges
+        ("tanto-matmul", "matmul_b.cpp", "ready.inc(x, y, 1);", "ready.inc(0, y, 1);"),  # no such core
+        ("tanto-tilize", "relayout.cpp", "x.wait_front();", ""),  # it waits for tiles all the same
+    ],
+)
+def test_what_a_run_in_turn_tells_of_benches(tmp_path: Path, name: str, file: str, old: str, new: str) -> None:
+    kernels = find_bench(name).file.parent / "kernels"
+    shutil.copytree(kernels, tmp_path / "kernels")
+    text = (kernels / file).read_text()
+    assert old in text
+    (tmp_path / "kernels" / file).write_text(text.replace(old, new))
+    parameters = dict(BENCHES)[name]
+    made = lambda: bench_program(name, parameters, "tensix_tiny", tmp_path / "kernels")  # noqa: E731
+    assert not has_scripts(made())
+    check_same(made)
+
+
+@pytest.mark.parametrize(
+    "call", ["l.write(0, l, 0, 4, 2, 1)", "l.write_mcast(0, l, 0, 4, 2, 1, 2, 1, 1)", "l.set(0, 1)"]
+)
+def test_a_kernel_outside_of_the_grid_of_a_local(tmp_path: Path, call: str) -> None:
+    (tmp_path / "k.cpp").write_text(f"void kernel(local<uint32> l) {{ {call}; write_barrier(); }}")
+    spec = ProgramSpec.model_validate(
+        {
+            "locals": [{"id": 0, "fmt": "uint32", "size": 8, "ranges": [[1, 0, 1, 0]]}],
+            "kernels": [kernel(0, "k.cpp", [{"l": 0}])],
+        }
+    )
+    made = lambda: (Device(load_machine("tensix_tiny")), spec, KernelFiles(tmp_path))  # noqa: E731
+    assert not has_scripts(made())
+    check_same(made)
+
+
 def test_a_local_that_outlives_the_program_is_written_in_turn(tmp_path: Path) -> None:
     kept = {"device_locals": [{"id": 7, "fmt": "uint32", "size": 8, "ranges": [[0, 0, 0, 0]]}]}
     assert not has_scripts(copies(tmp_path, COPY_IN, **kept))
