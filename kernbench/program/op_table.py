@@ -63,6 +63,13 @@ class OpTable:
         self._entry[first : self.n] = np.arange(entry, self._entries)
         return first
 
+    def append_encoded(self, rows: np.ndarray, which: np.ndarray, owner: int) -> None:
+        """Append int64[row] of int64[, 1 + ROW_WIDTH] distinct rows, each behind its tag."""
+        first, entry = self.extend(len(which)), self.extend_entries(len(rows))
+        here = slice(entry, self._entries)
+        self._op[here], self._tags[here], self._owners[here] = rows[:, 1:], rows[:, 0], owner
+        self._entry[first : self.n] = which + entry
+
     def reserve(self, rows: int, entries: int = 0) -> None:
         """Make room for so many more rows and entries at once."""
         if self.n + rows > len(self._entry):
