@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.turns import run_in_turn
+from kernbench.errors import KernBenchError, LimitError
 from kernbench.tanto.scripts.dataflow_script import DataflowScript
 from kernbench.tanto.scripts.math_script import MathScript
 from kernbench.tanto.scripts.script import Unscripted
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.cores.storage import Core
 
-_RAISED = (Unscripted, ArithmeticError, IndexError, ValueError, TypeError, RecursionError)
+_RAISED = (KernBenchError, Unscripted, ArithmeticError, IndexError, ValueError, TypeError, RecursionError)
 Script = DataflowScript | MathScript
 
 
 def write_rows(run: GridRun) -> bool:
     """Give all threads of a run their rows without running its kernels in turn; returns whether that can be.
 
-    If not, nothing has changed. Errors: LimitError.
+    If not, the threads are as they were. Errors: LimitError.
     """
     kernels = run.kernels
     if run.numbers or any(kernel.alone is None for kernel in kernels):
@@ -33,16 +34,21 @@ def write_rows(run: GridRun) -> bool:
     try:
         with np.errstate(all="ignore"), run.scheduler.watched():
             scripts = _write_scripts(kernels)
-    except _RAISED:
+    except LimitError:
+        raise
+    except _RAISED:  # kernels that run in turn tell which comes first, and where
         return False
     met = _meet(run, kernels, scripts)
     if met is None:
         return False
-    for script, (own, events) in met.items():
+    shared: dict[MathScript, list[RunningKernel]] = {}
+    for kernel, script, changes in zip(kernels, scripts, met, strict=True):
         if isinstance(script, MathScript):
-            give_math_rows(script, own)
+            shared.setdefault(script, []).append(kernel)
         else:
-            give_dataflow_rows(script, events)
+            give_dataflow_rows(script, changes)
+    for script, own in shared.items():
+        give_math_rows(script, own)
     return True
 
 
@@ -63,34 +69,28 @@ def _write_scripts(kernels: Iterable[RunningKernel]) -> list[Script]:
     return found
 
 
-def _meet(
-    run: GridRun, kernels: Sequence[RunningKernel], scripts: Sequence[Script]
-) -> dict[Script, tuple[list[RunningKernel], np.ndarray]] | None:
-    """The kernels of each script, and int64[act] the changes of semaphores that they met (of the last kernel).
+def _meet(run: GridRun, kernels: Sequence[RunningKernel], scripts: Sequence[Script]) -> list[np.ndarray] | None:
+    """Of each kernel int64[act] the changes of semaphores that it meets.
 
     None if the kernels do not come to their ends, or not as their scripts have it.
     """
     numbers, parts = _number_parts(run)
     starts: dict[Script, int] = {}
     tables = list[np.ndarray]()
-    rows, objects, act_count, event_count = list[tuple[int, ...]](), list[int](), 0, 0
+    rows, objects, act_count, met_count = list[tuple[int, ...]](), list[int](), 0, 0
     for kernel, script in zip(kernels, scripts, strict=True):
+        count = len(script.act_rows)
         if script not in starts:
             starts[script] = act_count
             tables.append(script.act_rows)
-            act_count += len(tables[-1])
-        first, count = starts[script], len(script.act_rows)
-        rows.append((first, first + count, len(objects), event_count, kernel.is_math))
+            act_count += count
+        rows.append((starts[script], starts[script] + count, len(objects), met_count, kernel.is_math))
         objects += [numbers[letter, id, core or kernel.core] for letter, id, core in script.objects]
-        event_count += count
-    events = np.zeros(event_count, np.int64)
-    if not run_in_turn(np.array(rows), np.concatenate(tables), np.array(objects, np.int64), parts, events):
+        met_count += count
+    met = np.zeros(met_count, np.int64)
+    if not run_in_turn(np.array(rows), np.concatenate(tables), np.array(objects, np.int64), parts, met):
         return None
-    found: dict[Script, tuple[list[RunningKernel], np.ndarray]] = {}
-    for kernel, script, (first, end, _, at, _) in zip(kernels, scripts, rows, strict=True):
-        own, _ = found.get(script, ([], events))
-        found[script] = [*own, kernel], events[at : at + end - first]
-    return found
+    return [met[at : at + end - first] for first, end, _, at, _ in rows]
 
 
 def _number_parts(run: GridRun) -> tuple[dict[tuple[str, int, Core], int], np.ndarray]:
