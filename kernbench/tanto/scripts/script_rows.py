@@ -30,8 +30,9 @@ def give_dataflow_rows(script: DataflowScript, met: np.ndarray) -> None:
     cycles, forms = _form_rows(script)
     costs, thread = script.lowering.costs, script.rows.buffer.thread
     is_busy, delays, delay = delay_kinds(operations, cycles[form], costs)
-    fixed = (forms[:, _CODE] != Op.WAIT) & (forms[:, _CODE] != NO_ROW)  # rows that are the same in all entries
-    waits = (forms[form, _CODE] == Op.WAIT) & (values > 0)
+    code, used = forms[:, _CODE], np.bincount(form, minlength=len(forms)) > 0
+    fixed = used & (code != Op.WAIT) & (code != NO_ROW)  # rows that are the same in all entries
+    waits = (code[form] == Op.WAIT) & (values > 0)
     waiting = forms[form[waits]]
     waiting[:, _THIRD] = values[waits]
     rows = np.concatenate([delays, forms[fixed], waiting])

@@ -48,6 +48,11 @@ def test_a_value_that_is_lost_before_its_turn_was_met() -> None:
     assert run([waits, [(SET, 0, 1, 0), (SET, 0, 2, 0)]], [0]) == (True, [[1, 2], [-1, -1]])
 
 
+def test_a_value_that_is_lost_and_comes_back_was_met_the_first_time() -> None:
+    makes: list[Act] = [(SET, 0, 1, 0), (SET, 0, 0, 0), (SET, 0, 1, 0)]
+    assert run([[(MEET, 0, 1, 0)], makes], [0]) == (True, [[1], [-1] * 3])
+
+
 def test_a_semaphore_has_32_bits() -> None:
     assert run([[(INCREASE, 0, 1, 0), (MEET, 0, 0, 0)]], [(1 << 32) - 1]) == (True, [[-1, 1]])
 

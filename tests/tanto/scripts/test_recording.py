@@ -328,6 +328,12 @@ def test_a_kernel_outside_of_the_grid_of_a_local(tmp_path: Path, call: str) -> N
     check_same(made)
 
 
+def test_frames_that_are_never_used_leave_no_rows(tmp_path: Path) -> None:
+    reader = COPY_IN.replace("for (", "into.set_frame(0); into.set_frame(1); for (")
+    assert has_scripts(copies(tmp_path, reader))
+    check_same(lambda: copies(tmp_path, reader))
+
+
 def test_a_local_that_outlives_the_program_is_written_in_turn(tmp_path: Path) -> None:
     kept = {"device_locals": [{"id": 7, "fmt": "uint32", "size": 8, "ranges": [[0, 0, 0, 0]]}]}
     assert not has_scripts(copies(tmp_path, COPY_IN, **kept))
