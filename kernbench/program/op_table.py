@@ -63,10 +63,21 @@ class OpTable:
         self._entry[first : self.n] = np.arange(entry, self._entries)
         return first
 
-    def reserve(self, rows: int) -> None:
-        """Make room for so many more rows at once."""
+    def append_encoded(self, rows: np.ndarray, which: np.ndarray, owner: int) -> None:
+        """Append int64[row] of int64[, 1 + ROW_WIDTH] distinct rows, each behind its tag."""
+        first, entry = self.extend(len(which)), self.extend_entries(len(rows))
+        here = slice(entry, self._entries)
+        self._op[here], self._tags[here], self._owners[here] = rows[:, 1:], rows[:, 0], owner
+        self._entry[first : self.n] = which + entry
+
+    def reserve(self, rows: int, entries: int = 0) -> None:
+        """Make room for so many more rows and entries at once."""
         if self.n + rows > len(self._entry):
             self._entry = enlarged(self._entry, self.n, self.n + rows)
+        if (end := self._entries + entries) > len(self._op):
+            self._op, self._tags, self._owners = (
+                enlarged(column, self._entries, end) for column in (self._op, self._tags, self._owners)
+            )
 
     def take(self, rows: np.ndarray) -> OpTable:
         """A table of copies of some rows, int64[], in this order."""
@@ -91,12 +102,8 @@ class OpTable:
     def extend_entries(self, count: int) -> int:
         """Append `count` entries that hold anything; returns the index of the first."""
         first = self._entries
-        end = first + count
-        if end > len(self._op):
-            self._op, self._tags, self._owners = (
-                enlarged(column, first, end) for column in (self._op, self._tags, self._owners)
-            )
-        self._entries = end
+        self.reserve(0, count)
+        self._entries = first + count
         return first
 
     def drop_entries(self, first: int) -> None:

@@ -223,11 +223,19 @@ class Program:
         chunks: list[tuple[int, int, int]] = []
         if len(self._dirty) > 1:
             self._dirty.sort(key=attrgetter("id"))
+            more = sum(thread.pending_rows for thread in self._dirty)
+            repeated = sum(len(which) - len(rows) for thread in self._dirty for rows, which in thread.encoded)
+            self._table.reserve(more, more - repeated)
         for thread in self._dirty:
-            first = self._table.write(thread.pending, thread.id)
+            first = self._table.n
+            for rows, which in thread.encoded:
+                self._table.append_encoded(rows, which, thread.id)
+            if thread.pending:
+                self._table.write(thread.pending, thread.id)
             end = self._table.n
             thread.chunks.append((thread.row_count - (end - first), first, end - first))
             chunks.append((thread.id, first, end))
+            thread.encoded.clear()
             thread.pending.clear()
         self._dirty.clear()
         return chunks

@@ -5,11 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernbench.program.ops import GE, NONE
 from kernbench.program.rows import ROW_BYTES, pack_row
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
+
+if TYPE_CHECKING:
+    import numpy as np
 
 ZERO = 0  # the id of the duration 0
 _ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
@@ -18,7 +21,7 @@ _ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
 class Thread:
     """One thread of a program. Each verb appends a row and returns the row's index within the thread."""
 
-    __slots__ = ("_dirty", "chunks", "id", "name", "notes", "pending", "row_count", "sources")
+    __slots__ = ("_dirty", "chunks", "encoded", "id", "name", "notes", "pending", "row_count", "sources")
 
     def __init__(self, id: int, name: str, dirty: list[Thread]) -> None:
         self.id = id
@@ -29,6 +32,7 @@ class Thread:
         ] = {}  # by row index: the computation of a row, for the op log and replay
         self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows) of each flush
         self.pending: list[bytes] = []  # packed rows, until the next flush
+        self.encoded: list[tuple[np.ndarray, np.ndarray]] = []  # rows that come before these: distinct ones, and which
         self.sources: list[tuple[int, int]] = []  # (row index from which on, source line: an id of the program)
         self._dirty = dirty
 
@@ -37,7 +41,7 @@ class Thread:
 
         A note is attached to row `at` among them.
         """
-        if not self.pending:
+        if not self.pending and not self.encoded:
             self._dirty.append(self)
         self.pending.append(rows)
         first = self.row_count
@@ -45,6 +49,18 @@ class Thread:
         if note is not None:
             self.notes[first + at] = note
         return first
+
+    def extend_encoded(self, rows: np.ndarray, which: np.ndarray) -> None:
+        """Append rows that repeat: int64[, 1 + ROW_WIDTH] distinct ones, each behind its tag, and int64[row] which each is.
+
+        Errors: ValueError for a thread with packed rows that are not flushed yet.
+        """
+        if self.pending:
+            raise ValueError(f"thread {self.name} has packed rows; flush the program before it gets encoded ones")
+        if not self.encoded:
+            self._dirty.append(self)
+        self.encoded.append((rows, which))
+        self.row_count += len(which)
 
     def delay(self, duration: int, tag: int = 0) -> int:
         """Wait for a duration."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,9 +43,13 @@ class TranslatedKernel:
     ) -> partial[None]:
         """The call with its arguments on a core. Errors: InputError for arguments that do not fit."""
         del params  # they are constants of the translation
+        return partial(self.function(kernel), *binder.bind(spec, self.unit, kernel))
+
+    def function(self, kernel: object) -> Callable[..., None]:
+        """The kernel function, whose effects are calls of a kernel."""
         names: dict[str, Any] = {"K": kernel, **HELPERS}
         exec(self.code, names)
-        return partial(names["f_kernel"], *binder.bind(spec, self.unit, kernel))
+        return names["f_kernel"]
 
 
 KernelCode = TranslatedKernel | PythonKernel

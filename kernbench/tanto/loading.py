@@ -13,9 +13,10 @@ import numpy as np
 
 from kernbench.errors import InputError, suggest
 from kernbench.tanto.arguments import ArgumentBinder
-from kernbench.tanto.cores.calls import RunningKernel
+from kernbench.tanto.cores.calls import Alone, RunningKernel
 from kernbench.tanto.cores.grid_run import GridRun
 from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
+from kernbench.tanto.device import TranslatedKernel
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS
 from kernbench.tanto.language.scope import Unit
@@ -185,8 +186,11 @@ class ProgramLoader:
         for core in cores:
             kernel = RunningKernel(self.run, spec.kind, core, made.unit)
             call = made.bind(self.binder, spec, kernel, params)
+            if isinstance(made, TranslatedKernel) and not self.spec.device_locals:  # whose elements outlive the run
+                kernel.alone = Alone(made.function, call.args, repr(spec.args.get(f"{core[0]},{core[1]}")))
             if made.unit.reads_data:
                 self.binder.note_looks(spec, kernel)
+            self.run.kernels.append(kernel)
             self.run.scheduler.start(kernel, partial(_run, kernel, call))
 
     def _compiled(self, spec: KernelSpec, source: Path | FunctionType, params: tuple[Any, ...]) -> KernelCode:

@@ -47,6 +47,28 @@ def test_flush_moves_rows_by_thread(program: Program):
         a.find_row(3)
 
 
+def test_rows_that_repeat_share_entries(program: Program):
+    a, b, tag = program.thread("a"), program.thread("b"), program.tag("code")
+    rows = np.array([[tag, Op.MARK, 0, 0, 0, 0, 0, 0, 0], [0, Op.UNTIL, 5, 0, 0, 0, 0, 0, 0]])
+    b.extend_encoded(rows, np.array([1, 0, 1, 1]))
+    b.extend_encoded(rows[:1], np.array([0]))
+    b.delay(0)
+    a.mark(0)
+    with pytest.raises(ValueError, match="thread a has packed rows; flush the program before it gets encoded ones"):
+        a.extend_encoded(rows, np.array([0]))
+    assert program.flush() == [(0, 0, 1), (1, 1, 7)]
+    assert program.op[:, 0].tolist() == [Op.MARK, Op.UNTIL, Op.MARK, Op.UNTIL, Op.UNTIL, Op.MARK, Op.DELAY]
+    assert program.op[:, 1].tolist() == [0, 5, 0, 5, 5, 0, 0]
+    assert program.op_tag.tolist() == [0, 0, tag, 0, 0, tag, 0]
+    assert program.op_thread.tolist() == [0] + [1] * 6
+    assert len(program.op.values) == 1 + 2 + 1 + 1
+    assert b.row_count == 6
+    assert program.flush() == []
+    b.extend_encoded(rows, np.array([1]))
+    assert program.flush() == [(1, 7, 8)]
+    assert b.find_row(6) == 7
+
+
 def test_a_token_is_a_plan_written_as_rows(program: Program):
     thread = program.thread("t")
     stage = (Op.EXEC, 0, 0, NONE, 0, 0, 0, 0)

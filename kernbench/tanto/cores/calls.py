@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernbench.tanto.cores.kernel import Kernel
 from kernbench.tanto.cores.math_unit import MathObject
@@ -20,14 +22,24 @@ if TYPE_CHECKING:
     from kernbench.tanto.language.scope import Unit
 
 
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What a kernel needs to run by itself: its function for a given `K`, its arguments, and these as the program has them."""
+
+    function: Callable[[object], Callable[..., None]]
+    arguments: tuple[Any, ...]
+    given: str
+
+
 class RunningKernel(Kernel):
-    """A kernel with its run."""
+    """A kernel with its run. `alone` is None for one that cannot run by itself, in Python."""
 
     def __init__(self, run: GridRun, kind: int, core: Core, unit: Unit) -> None:
         super().__init__(kind, core, unit, run.scheduler)
         self.run = run
         self.rows = run.lowering.rows(core, kind)
         self.rows.follow(self)
+        self.alone: Alone | None = None
         self.alive_math: MathObject | None = None
         self.poll: Poll | None = None  # what it reads again and again
         self.arrivals: dict[

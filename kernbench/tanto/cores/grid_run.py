@@ -13,6 +13,7 @@ from kernbench.tanto.timing.lowering import Lowering
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+    from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
 
@@ -27,6 +28,7 @@ class GridRun:
         self.lowering = Lowering(machine)
         self.places = self.lowering.places
         self.scheduler = Scheduler()
+        self.kernels: list[RunningKernel] = []
         self.numbers, self.nearest = numbers, nearest
         self.destination_bytes = int(self.lowering.core_figures["destination_bytes"])
         self.locals: dict[int, dict[Core, LocalPart]] = {}

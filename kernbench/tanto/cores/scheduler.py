@@ -8,7 +8,8 @@ data that it would get on a chip where the tile comes in time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 from kernbench.errors import KernBenchError, LimitError
@@ -48,16 +49,26 @@ class Scheduler:
 
     def run(self) -> None:
         """Run all kernels to their ends. Errors: TantoDeadlock, TantoError, LimitError."""
+        with self.watched():
+            self._run_in_turn()
+        if any(not kernel.greenlet.dead for kernel in self.kernels):
+            raise self.deadlock()
+
+    @contextmanager
+    def watched(self) -> Generator[None]:
+        """Limit the time of a block that runs kernels."""
         watch = current_watch()
         if watch:
             watch.begin_kernel()
         try:
-            self._run_in_turn()
+            yield
         finally:
             if watch:
                 watch.end_kernel()
-        if any(not kernel.greenlet.dead for kernel in self.kernels):
-            raise self.deadlock()
+
+    def limit_error(self, kernel: Kernel, reached: TimeLimitReached) -> LimitError:
+        """The error of a kernel whose time is over."""
+        return LimitError(f"{_raised_at(kernel, reached)}: {kernel}: {reached}; {REMEDY}")
 
     def deadlock(self) -> TantoDeadlock:
         """The error that names all kernels which have not ended."""
@@ -94,7 +105,7 @@ class Scheduler:
         except KernBenchError:
             raise
         except TimeLimitReached as reached:
-            raise LimitError(f"{_raised_at(kernel, reached)}: {kernel}: {reached}; {REMEDY}") from reached
+            raise self.limit_error(kernel, reached) from reached
         except ZeroDivisionError as error:
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: division by zero") from None
         except RecursionError as error:

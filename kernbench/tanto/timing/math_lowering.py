@@ -11,7 +11,6 @@ from kernbench.tanto.timing.math_step import Step
 from kernbench.tanto.timing.row_arrays import Slot, add_rows, delay_rows, find_lines, place_rows, wait_rows
 
 if TYPE_CHECKING:
-    from kernbench.program.thread import Thread
     from kernbench.tanto.timing.math_rows import MathRows
 
 HALVES = 2  # of the destination registers
@@ -40,8 +39,16 @@ class _Sums(NamedTuple):
     fulls: np.ndarray
 
 
-def lower_math(rows: MathRows, steps: np.ndarray) -> None:
-    """Give the threads of a math kernel their rows, of int64[step, 5]."""
+class ThreadRows(NamedTuple):
+    """The rows of a thread, int64[row, 1 + ROW_WIDTH], where their lines begin, and int64[step] where those of a step end."""
+
+    rows: np.ndarray
+    sources: list[tuple[int, int]]
+    ends: np.ndarray
+
+
+def lower_math(rows: MathRows, steps: np.ndarray) -> list[ThreadRows]:
+    """The rows of the threads of a math kernel, of int64[step, 5]."""
     step = steps[:, 0]
     kinds = _find_kinds(step)
     counted = (kinds.begin, kinds.matrix, kinds.vector, kinds.pack, kinds.commits)
@@ -54,24 +61,24 @@ def lower_math(rows: MathRows, steps: np.ndarray) -> None:
     computes = kinds.begin | kinds.matrix | kinds.vector | kinds.commits | last
     looks = np.isin(step, (Step.DATA, Step.POP, Step.ROOM, Step.PUSH))
     extra = np.select([loads, looks], [rows.lowering.load_cycles, rows.lowering.register_cycles], 0.0)
-    for thread, own, slots in (
-        (rows.unpack, unpacks, _unpacker(rows, steps, kinds, sums, jobs)),
-        (rows.math, computes, _units(rows, steps, kinds, sums, jobs)),
-        (rows.packer, packs, _packer(rows, steps, kinds, sums, jobs)),
-    ):
-        _give(rows, thread, steps[own], extra[own], own, [(has[own], made[own]) for has, made in slots])
+    return [
+        _lower_thread(rows, steps[own], extra[own], own, [(has[own], made[own]) for has, made in slots])
+        for own, slots in (
+            (unpacks, _unpacker(rows, steps, kinds, sums, jobs)),
+            (computes, _units(rows, steps, kinds, sums, jobs)),
+            (packs, _packer(rows, steps, kinds, sums, jobs)),
+        )
+    ]
 
 
-def _give(
-    rows: MathRows, thread: Thread, steps: np.ndarray, cycles: np.ndarray, own: np.ndarray, slots: list[Slot]
-) -> None:
-    """Give a thread the rows of its own steps."""
+def _lower_thread(
+    rows: MathRows, steps: np.ndarray, cycles: np.ndarray, own: np.ndarray, slots: list[Slot]
+) -> ThreadRows:
+    """The rows of a thread, of its own steps."""
     costs = rows.lowering.costs
     made, ends = place_rows([delay_rows(steps[:, 1], cycles, costs), *slots])
-    thread.extend(made.tobytes())
-    thread.sources = find_lines(steps[:, 2], ends, rows.kernel.unit.file, costs.program)
-    at_step = np.concatenate(([0], ends))[np.cumsum(own)]
-    rows.lowering.keep_ends(thread.id, at_step)
+    sources = find_lines(steps[:, 2], ends, rows.kernel.unit.file, costs.program)
+    return ThreadRows(made, sources, np.concatenate(([0], ends))[np.cumsum(own)])
 
 
 def _find_kinds(step: np.ndarray) -> _Kinds:

@@ -18,7 +18,7 @@ from kernbench.program.ops import Op
 from kernbench.program.rows import pack_row
 from kernbench.tanto.tiles import TILE
 from kernbench.tanto.timing.math_lowering import lower_math
-from kernbench.tanto.timing.math_step import Step
+from kernbench.tanto.timing.math_step import STEP_WIDTH, Step
 from kernbench.tanto.vector_functions import function_class
 
 if TYPE_CHECKING:
@@ -51,9 +51,8 @@ class MathRows:
         self.unpack, self.math, self.packer = self.threads = tuple(
             program.thread(f"{places.worker(core)}.{name}/{at}") for name in ("math.unpack", "math", "math.pack")
         )
-        self.unpacked, self.multiplied, self.mapped, self.packed, self.full, self.free = (
-            program.counter(f"{label} on core {at}") for label in _ENDS
-        )
+        self.counters = tuple(program.counter(f"{label} on core {at}") for label in _ENDS)
+        self.unpacked, self.multiplied, self.mapped, self.packed, self.full, self.free = self.counters
         self.servers = {name: places.server(core, name) for name in ("unpack", "matrix", "vector", "pack")}
         self.kernel: Kernel  # whose lines issue rows; set before the first step
         self.jobs: list[bytes] = []  # packed rows
@@ -71,7 +70,7 @@ class MathRows:
         """The row in which the next operands will be unpacked."""
         return self.unpack.id, len(self._steps)
 
-    def _job(self, server: str, name: str, size: int) -> int:
+    def job(self, server: str, name: str, size: int) -> int:
         """The number of a job of a server."""
         key = (server, name, size)
         found = self._job_ids.get(key)
@@ -107,15 +106,15 @@ class MathRows:
 
     def matrix(self, c: int, name: str, size: int) -> None:
         """Unpack operands of `size` bytes an element, and compute with the matrix unit."""
-        self._add(_MATRIX, c, self._job("matrix", name, size), self._job("unpack", "unpack", size))
+        self._add(_MATRIX, c, self.job("matrix", name, size), self.job("unpack", "unpack", size))
 
     def vector(self, c: int, name: str) -> None:
         """Compute with the vector unit on a slot."""
-        self._add(_VECTOR, c, self._job("vector", name, 0))
+        self._add(_VECTOR, c, self.job("vector", name, 0))
 
     def pack(self, c: int, size: int) -> None:
         """Pack a slot to elements of `size` bytes."""
-        self._add(_PACK, c, self._job("pack", "pack", size))
+        self._add(_PACK, c, self.job("pack", "pack", size))
 
     def relayout(self, c: int, tiles: int, read_size: int, write_size: int) -> None:
         """Bring tiles into another order on the way through the slots, without a math object."""
@@ -157,6 +156,9 @@ class MathRows:
     def finish(self, c: int) -> None:
         """End the kernel."""
         self._add(_FINISH, c)
-        steps = np.frombuffer(b"".join(self._steps), np.int64).reshape(-1, 5)
+        steps = np.frombuffer(b"".join(self._steps), np.int64).reshape(-1, STEP_WIDTH)
         self._steps.clear()
-        lower_math(self, steps)
+        for thread, made in zip(self.threads, lower_math(self, steps), strict=True):
+            thread.extend(made.rows.tobytes())
+            thread.sources = made.sources
+            self.lowering.keep_ends(thread.id, made.ends)

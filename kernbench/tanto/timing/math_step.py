@@ -19,3 +19,6 @@ class Step(IntEnum):
     POP = 8  # counter, tiles
     LOAD = 9
     FINISH = 10
+
+
+STEP_WIDTH = 5  # numbers of a step: what it is, operations of the processor so far, line, two values

@@ -53,19 +53,28 @@ def add_rows(counter: np.ndarray | int, amount: np.ndarray) -> np.ndarray:
 
 def delay_rows(operations: np.ndarray, cycles: np.ndarray, costs: Costs) -> Slot:
     """The time of a processor before each entry: operations since the entry before, and cycles on top of them."""
+    has, rows, which = delay_kinds(operations, cycles, costs)
+    return has, rows[which]
+
+
+def delay_kinds(operations: np.ndarray, cycles: np.ndarray, costs: Costs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `delay_rows`, with distinct rows, and int64[entry] which of them each is."""
     busy = cycles + np.diff(operations, prepend=0) * costs.operation_cycles
     kinds, kind = np.unique(busy, return_inverse=True)
     durations = np.array([costs.cycles(float(one)) if one else 0 for one in kinds], np.int64)
-    rows = _rows(len(busy), Op.DELAY, durations[kind])
+    rows = _rows(len(kinds), Op.DELAY, durations)
     rows[:, 0] = costs.program.tag("code", "control")
-    return busy != 0, rows
+    return busy != 0, rows, kind
 
 
 def place_rows(slots: Sequence[Slot]) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of entries one after the other, in the order of the slots, and int64[entry] where those of each end."""
+    """The rows of entries one after the other, in the order of the slots, and int64[entry] where those of each end.
+
+    In the place of rows there may be numbers of rows.
+    """
     counts = np.sum([has for has, _ in slots], axis=0, dtype=np.int64)
     ends = np.cumsum(counts)
-    out = np.empty((int(ends[-1]) if len(ends) else 0, 1 + ROW_WIDTH), np.int64)
+    out = np.empty((int(ends[-1]) if len(ends) else 0, *slots[0][1].shape[1:]), np.int64)
     at = ends - counts
     for has, rows in slots:
         out[at[has]] = rows[has]
@@ -77,5 +86,6 @@ def find_lines(lines: np.ndarray, ends: np.ndarray, file: str, program: Program)
     """Where rows of another line begin: (row, source line) for `Thread.sources`."""
     changed = np.flatnonzero(np.diff(lines, prepend=0))
     starts = np.concatenate(([0], ends))[changed]
-    sources = {line: program.source(file, line) for line in dict.fromkeys(lines[changed].tolist())}
-    return [(row, sources[line]) for row, line in zip(starts.tolist(), lines[changed].tolist(), strict=True)]
+    begun = lines[changed].tolist()
+    sources = {line: program.source(file, line) for line in dict.fromkeys(begun)}
+    return list(zip(starts.tolist(), map(sources.__getitem__, begun), strict=True))

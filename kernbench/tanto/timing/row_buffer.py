@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.kernel import Kernel
 
 _MOVE, _ADD, _WAIT, _ARRIVE = int(Op.MOVE), int(Op.ADD), int(Op.WAIT), int(Op.ARRIVE)
-_NO_ROW = -1
+NO_ROW = -1
 _HEAD = 3  # operations, line and cycles, then a row
 _ENTRY = Struct(f"2qd{1 + ROW_WIDTH}q")
 
@@ -52,11 +52,11 @@ class RowBuffer:
 
     def spend(self, operations: int, cycles: float = 0) -> None:
         """Be busy without a row that follows."""
-        self._entries.append(_ENTRY.pack(operations, self.kernel.line, cycles, 0, _NO_ROW, 0, 0, 0, 0, 0, 0, 0))
+        self._entries.append(_ENTRY.pack(operations, self.kernel.line, cycles, 0, NO_ROW, 0, 0, 0, 0, 0, 0, 0))
 
     def wait(self, operations: int, counter: int, value: int, cycles: float = 0) -> None:
         """Wait for a counter to reach a value; 0 is reached."""
-        code = _WAIT if value > 0 else _NO_ROW
+        code = _WAIT if value > 0 else NO_ROW
         self._entries.append(_ENTRY.pack(operations, self.kernel.line, cycles, 0, code, counter, 0, value, 0, 0, 0, 0))
 
     def increase(self, operations: int, counter: int, amount: int, cycles: float = 0) -> Row:
@@ -94,7 +94,7 @@ class RowBuffer:
         """Give the rows to the thread. Returns int64[entry] the number of its rows up to the end of each entry."""
         found = np.frombuffer(b"".join(self._entries), np.int64).reshape(-1, _HEAD + 1 + ROW_WIDTH)
         operations, lines, cycles = found[:, 0], found[:, 1], found[:, 2].copy().view(np.float64)
-        slots = [delay_rows(operations, cycles, self._costs), (found[:, _HEAD + 1] != _NO_ROW, found[:, _HEAD:])]
+        slots = [delay_rows(operations, cycles, self._costs), (found[:, _HEAD + 1] != NO_ROW, found[:, _HEAD:])]
         rows, ends = place_rows(slots)
         self._entries.clear()
         self.thread.extend(rows.tobytes())

@@ -1,0 +1,290 @@
+"""Locals, pipes and semaphores in the script of a kernel that moves data.
+
+Their methods are those of `kernbench.tanto.cores`, without numbers, and without what waiting, errors and races need.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from kernbench.engine.turns import acts
+from kernbench.program.ops import NONE
+from kernbench.tanto.cores.transfers import as_signed
+from kernbench.tanto.scripts.script import ScriptPipe, Unscripted
+from kernbench.tanto.tiles import TILE
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart, PipePart, SemaphorePart
+    from kernbench.tanto.scripts.dataflow_script import DataflowScript
+
+
+class DataflowObject(ABC):
+    """What locals and pipes have in common."""
+
+    script: DataflowScript
+    size = bytes = 0  # elements of a part, bytes of an element
+    _move_count: int | None = None
+
+    @abstractmethod
+    def part_on(self, core: Core) -> Any:
+        """The part on a core. Errors: Unscripted outside of the grid."""
+
+    @abstractmethod
+    def check_target(self, offset: int, count: int) -> None:
+        """Check that elements of a part may be written. Errors: Unscripted."""
+
+    @abstractmethod
+    def begin_read(self, dst: int, count: int) -> None:
+        """Begin a transfer to elements of the part on this core. Errors: Unscripted where they cannot be written."""
+
+    def set(self, index: int, value: int | float) -> None:
+        """Set the element at an index."""
+        if not isinstance(value, float) and value < 0:
+            raise Unscripted  # not all formats take it
+        self.part_on(self.script.core)
+        if not 0 <= index < self.size:
+            raise Unscripted
+        self.script.add(self.script.store_form)
+
+    # Transfers
+
+    def read_global(self, dst: int, src: GlobalBuffer, src_offset: int, count: int) -> None:
+        """Read from DRAM."""
+        if count:
+            self.script.read_pages(src, as_signed(src_offset), count)
+            self.begin_read(dst, count)
+
+    def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:  # noqa: ARG002
+        """Write to DRAM."""
+        first = as_signed(dst_offset)
+        if count:
+            if first < 0 or first + count > dst.size:
+                raise Unscripted
+            self.script.pages(dst, first, count, write=True)
+
+    def read_local(
+        self,
+        dst: int,
+        src: DataflowObject,
+        src_offset: int,  # noqa: ARG002
+        count: int,
+        x: int = -1,
+        y: int = -1,
+    ) -> None:
+        """Read from a local or a pipe, of this core or another."""
+        if count:
+            script = self.script
+            core = script.core if x < 0 else script.find_core(x, y)
+            src.part_on(core)
+            self.begin_read(dst, count)
+            script.transfer(script.rows.places.l1(core), count * self.bytes, write=False)
+
+    read_pipe = read_local
+
+    def write_local(
+        self,
+        src: int,  # noqa: ARG002
+        dst: DataflowObject,
+        dst_offset: int,
+        count: int,
+        x: int = -1,
+        y: int = -1,
+    ) -> None:
+        """Write to a local or a pipe, of this core or another."""
+        if count:
+            script = self.script
+            core = script.core if x < 0 else script.find_core(x, y)
+            self.part_on(script.core)
+            dst.part_on(core)
+            dst.check_target(dst_offset, count)
+            script.transfer(script.rows.places.l1(core), count * self.bytes, write=True)
+
+    write_pipe = write_local
+
+    def write_mcast(self, src: int, dst: DataflowObject, dst_offset: int, count: int, *corners: int) -> None:
+        """Write to all parts in a rectangle of cores but this one."""
+        self._multicast(src, dst, dst_offset, count, corners, with_self=False)
+
+    def write_mcast_with_self(self, src: int, dst: DataflowObject, dst_offset: int, count: int, *corners: int) -> None:
+        """Write to all parts in a rectangle of cores."""
+        self._multicast(src, dst, dst_offset, count, corners, with_self=True)
+
+    def _multicast(
+        self,
+        src: int,  # noqa: ARG002
+        dst: DataflowObject,
+        dst_offset: int,
+        count: int,
+        corners: tuple[int, ...],
+        *,
+        with_self: bool,
+    ) -> None:
+        script, left = self.script, count * self.bytes
+        cores = script.find_cores(corners, with_self=with_self)
+        for core in cores:
+            dst.part_on(core)
+        if count:
+            self.part_on(script.core)
+            if cores:
+                dst.check_target(dst_offset, count)
+            script.add(script.issue_form)
+            while cores and left > 0:
+                nbytes = min(left, script.lowering.packet_bytes)
+                script.multicast(cores, nbytes, script.lowering.multicast_tag, (NONE,) * len(cores))
+                left -= nbytes
+
+    def move_init(self, count: int) -> None:
+        """Prepare moves of so many elements."""
+        self._move_count = count
+        self.script.add(self.script.issue_form)
+
+    def move(self, dst: int, src: DataflowObject, src_offset: int) -> None:  # noqa: ARG002
+        """Move elements within the core."""
+        script, count = self.script, self._move_count
+        if count is None:
+            raise Unscripted
+        if count:
+            self.begin_read(dst, count)
+            src.part_on(script.core)
+            script.move(count * self.bytes)
+
+
+class DataflowPipe(ScriptPipe, DataflowObject):
+    """A pipe in the script of a reader or writer."""
+
+    script: DataflowScript
+
+    def __init__(self, script: DataflowScript, part: PipePart) -> None:
+        super().__init__(script, part)
+        pushed, popped = part.counters
+        self.room_form = script.wait_form(script.lowering.register_cycles, popped)
+        self.tiles_form = script.wait_form(script.lowering.register_cycles, pushed)
+        self.set_frame(self.frame)
+
+    def set_frame(self, tiles: int) -> None:
+        super().set_frame(tiles)
+        (pushed, popped), cycles = self.part.counters, self.script.lowering.register_cycles
+        self.push_form, self.pop_form = (self.script.add_form(cycles, one, tiles) for one in (pushed, popped))
+
+    def add_wait_for_room(self, popped: int) -> None:
+        self.script.add(self.room_form, popped)
+
+    def add_push(self) -> None:
+        script = self.script
+        if script.pending:
+            begin = self.written_tiles % self.tiles * TILE
+            end = begin + self.frame * TILE
+            for part, first, count in script.pending:
+                if part is self.part and first < end and begin < first + count:
+                    raise Unscripted  # perhaps a race
+        script.add(self.push_form)
+
+    def add_wait_for_tiles(self, pushed: int) -> None:
+        self.script.add(self.tiles_form, pushed)
+
+    def add_pop(self) -> None:
+        self.script.add(self.pop_form)
+
+    def part_on(self, core: Core) -> PipePart:
+        found = self.script.run.pipes[self.part.id].get(core)
+        if found is None:
+            raise Unscripted
+        return found
+
+    def check_target(self, offset: int, count: int) -> None:
+        if not self.may_write or offset < 0 or offset + count > self.size:
+            raise Unscripted
+
+    def begin_read(self, dst: int, count: int) -> None:
+        if not self.may_write or dst < 0 or dst + count > self.size:
+            raise Unscripted
+        self.script.pending.append((self.part, self.written_tiles % self.tiles * TILE + dst, count))
+
+
+class DataflowLocal(DataflowObject):
+    """A local in the script of a reader or writer."""
+
+    def __init__(self, script: DataflowScript, id: int) -> None:
+        self.script, self.id = script, id
+        self.parts = script.run.locals[id]
+        part = next(iter(self.parts.values()), None)
+        if part is None:
+            raise Unscripted
+        self.size, self.bytes = part.size, part.fmt.bytes
+
+    def part_on(self, core: Core) -> LocalPart:
+        found = self.parts.get(core)
+        if found is None:
+            raise Unscripted
+        return found
+
+    def check_target(self, offset: int, count: int) -> None:
+        if offset < 0 or offset + count > self.size:
+            raise Unscripted
+
+    def begin_read(self, dst: int, count: int) -> None:
+        self.part_on(self.script.core)
+        self.check_target(dst, count)
+
+
+class ScriptSemaphore:
+    """A semaphore in a script."""
+
+    def __init__(self, script: DataflowScript, part: SemaphorePart) -> None:
+        self.script, self.id = script, part.id
+        self.parts = script.run.semaphores[part.id]
+        self.number = script.object("s", part.id)
+        self.signals: dict[tuple[int, int], tuple[int, int]] = {}  # form and object by physical place
+        cycles = script.lowering.store_cycles, script.lowering.load_cycles
+        self.set_form = script.add_form(cycles[0], part.counter, 1)
+        self.wait_form = script.wait_form(cycles[1], part.counter)
+
+    def set(self, value: int) -> None:
+        """Set the value on this core."""
+        self.script.acts += (acts.SET, self.number, value, 0)
+        self.script.add(self.set_form)
+
+    def _part_on(self, core: Core) -> SemaphorePart:
+        found = self.parts.get(core)
+        if found is None:
+            raise Unscripted
+        return found
+
+    def _signal(self, what: int, amount: int, x: int, y: int) -> None:
+        script, known = self.script, self.signals.get((x, y))
+        if known is None:
+            core = script.find_core(x, y)
+            form = script.signal_form(core, self._part_on(core).counter)
+            known = self.signals[x, y] = form, script.object("s", self.id, core)
+        form, number = known
+        script.log += (script.c, script.line, form, 0)
+        script.writes += 1
+        script.acts += (what, number, amount, 0)
+
+    def set_remote(self, src: ScriptSemaphore, x: int, y: int) -> None:
+        """Set the value on another core to that of a semaphore here."""
+        self._signal(acts.COPY, src.number, x, y)
+
+    def inc(self, x: int, y: int, value: int) -> None:
+        """Add to the value on a core."""
+        self._signal(acts.INCREASE, value, x, y)
+
+    def set_mcast(self, src: ScriptSemaphore, *corners: int) -> None:
+        """Set the values on all other cores of a rectangle to that of a semaphore here."""
+        script = self.script
+        cores = script.find_cores(corners, with_self=False)
+        counters = tuple([self._part_on(core).counter for core in cores])
+        script.add(script.issue_form)
+        if cores:
+            script.multicast(cores, script.lowering.signal_bytes, script.lowering.signal_tag, counters)
+        for core in cores:
+            script.acts += (acts.COPY, script.object("s", self.id, core), src.number, 0)
+
+    def wait(self, value: int) -> None:
+        """Wait until the value on this core equals one."""
+        script = self.script
+        script.check(True)
+        script.meetings.append(len(script.log) // script.width)
+        script.acts += (acts.MEET, self.number, value, 0)
+        script.add(self.wait_form)

@@ -1,0 +1,203 @@
+"""The script of a kernel that moves data.
+
+An entry of its log is (operations, line, form, value): a form is a row with the cycles before it, the same in many entries, and
+the value is that which the row waits for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.tanto.cores.local_end import LocalEnd
+from kernbench.tanto.cores.pipe_end import PipeEnd
+from kernbench.tanto.cores.semaphore_end import SemaphoreEnd
+from kernbench.tanto.cores.transfers import GlobalEnd
+from kernbench.tanto.scripts.dataflow_ends import DataflowLocal, DataflowPipe, ScriptSemaphore
+from kernbench.tanto.scripts.script import Script, Unscripted
+from kernbench.tanto.timing.row_buffer import NO_ROW
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.calls import RunningKernel
+    from kernbench.tanto.cores.storage import Core, GlobalBuffer
+
+_MOVE, _ADD, _WAIT, _ARRIVE = int(Op.MOVE), int(Op.ADD), int(Op.WAIT), int(Op.ARRIVE)
+_REST = (0,) * ROW_WIDTH
+Form = tuple[float, int, int, tuple[int, ...]]  # cycles, tag, opcode, operands
+
+
+class DataflowScript(Script):
+    """The script of a reader or writer, on its own core."""
+
+    width = 4
+
+    def __init__(self, kernel: RunningKernel) -> None:
+        super().__init__(kernel)
+        self.rows = kernel.flow
+        self.reads = self.writes = 0
+        self.banks, self.packet_bytes = self.lowering.banks, self.lowering.packet_bytes
+        self.pending: list[tuple[object, int, int]] = []  # reads since the last barrier: part, first element, count
+        self.forms: dict[Form, int] = {}
+        self.rectangles: dict[tuple[tuple[int, ...], bool], tuple[Core, ...]] = {}
+        self.multicasts: dict[tuple[Any, ...], list[int]] = {}  # forms, by what `multicast` is given
+        self.page_forms: dict[tuple[int, int], int] = {}  # of reads in one page, by bank and bytes
+        self.meetings: list[int] = []  # entries whose values are known when kernels have met
+        lowering = self.lowering
+        self.store_form = self.form(lowering.store_cycles, 0, NO_ROW)
+        self.issue_form = self.form(lowering.issue_cycles, 0, NO_ROW)
+        self.read_barrier_form = self.wait_form(lowering.register_cycles, self.rows.read_counter)
+        self.write_barrier_form = self.wait_form(lowering.register_cycles, self.rows.write_counter)
+
+    def end_of(self, given: Any) -> Any:
+        if isinstance(given, PipeEnd):
+            return DataflowPipe(self, given.part)
+        if isinstance(given, LocalEnd):
+            return DataflowLocal(self, given.id)
+        if isinstance(given, SemaphoreEnd):
+            return ScriptSemaphore(self, given.part)
+        return given.part if isinstance(given, GlobalEnd) else given
+
+    # Entries
+
+    def form(self, cycles: float, tag: int, code: int, *operands: int) -> int:
+        """The number of a form."""
+        return self.forms.setdefault((cycles, tag, code, operands), len(self.forms))
+
+    def wait_form(self, cycles: float, counter: int) -> int:
+        """The form of a wait for a counter."""
+        return self.form(cycles, 0, _WAIT, counter)
+
+    def add_form(self, cycles: float, counter: int, amount: int) -> int:
+        """The form of an addition to a counter."""
+        return self.form(cycles, 0, _ADD, counter, amount)
+
+    def add(self, form: int, value: int = 0) -> None:
+        """Add an entry."""
+        self.log += (self.c, self.line, form, value)
+
+    def finish(self) -> None:
+        self.add(self.form(0, 0, NO_ROW))
+
+    # Functions of the language
+
+    def read_barrier(self) -> None:
+        """Wait for all reads."""
+        self.pending.clear()
+        self.log += (self.c, self.line, self.read_barrier_form, self.reads)
+
+    def write_barrier(self) -> None:
+        """Wait for all writes."""
+        self.log += (self.c, self.line, self.write_barrier_form, self.writes)
+
+    # Transfers
+
+    def move_form(self, cycles: float, tag: int, route: int, nbytes: int, *, write: bool, arrive: int = NONE) -> int:
+        """The form of a transfer."""
+        rows = self.rows
+        counter, server = (rows.write_counter, rows.write_server) if write else (rows.read_counter, rows.read_server)
+        return self.form(cycles, tag, _MOVE, route, nbytes, 0, counter, server, arrive)
+
+    def transfer(self, node: int, nbytes: int, *, write: bool, address_cycles: float = 0) -> None:
+        """Start a transaction in packets of the network."""
+        lowering, packet = self.lowering, self.packet_bytes
+        route = self.rows.route(node, RouteKind.WRITE if write else RouteKind.READ)
+        tag = lowering.write_tag if write else lowering.read_tag
+        cycles, sent = address_cycles + lowering.issue_cycles, 1
+        while nbytes > packet:
+            self.add(self.move_form(cycles, tag, route, packet, write=write))
+            nbytes, cycles, sent = nbytes - packet, 0, sent + 1
+        self.add(self.move_form(cycles, tag, route, nbytes, write=write))
+        if write:
+            self.writes += sent
+        else:
+            self.reads += sent
+
+    def pages(self, part: GlobalBuffer, first: int, count: int, *, write: bool) -> None:
+        """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
+        lowering, page = self.lowering, part.page
+        at, end = max(first, 0), min(first + count, part.size)
+        if at >= end:
+            self.add(self.form(lowering.page_cycles + lowering.issue_cycles, 0, NO_ROW))
+        while at < end:
+            number = at // page
+            stop = min(number * page + page, end)
+            nbytes = (stop - at) * part.element_bytes
+            self.transfer(lowering.bank_of(number), nbytes, write=write, address_cycles=lowering.page_cycles)
+            at = stop
+
+    def read_pages(self, part: GlobalBuffer, first: int, count: int) -> None:
+        """Read elements of a global buffer; most reads are in one page, and one packet."""
+        page, nbytes = part.page, count * part.element_bytes
+        number = first // page
+        end = first + count
+        if first < 0 or end > number * page + page or end > part.size or nbytes > self.packet_bytes:
+            self.pages(part, first, count, write=False)
+            return
+        key = number % self.banks, nbytes
+        form = self.page_forms.get(key)
+        if form is None:
+            form = self.page_forms[key] = self._page_form(*key)
+        self.log += (self.c, self.line, form, 0)
+        self.reads += 1
+
+    def _page_form(self, bank: int, nbytes: int) -> int:
+        """The form of a read of one packet from a bank."""
+        lowering = self.lowering
+        route = self.rows.route(lowering.bank_of(bank), RouteKind.READ)
+        cycles = lowering.page_cycles + lowering.issue_cycles
+        return self.move_form(cycles, lowering.read_tag, route, nbytes, write=False)
+
+    def move(self, nbytes: int) -> None:
+        """Move inside L1."""
+        lowering, rows = self.lowering, self.rows
+        route = rows.route(rows.places.l1(self.core), RouteKind.READ)
+        self.add(self.move_form(lowering.move_cycles, lowering.read_tag, route, nbytes, write=False))
+        self.reads += 1
+
+    def signal_form(self, core: Core, counter: int) -> int:
+        """The form of a transfer that adds 1 to a counter on a core."""
+        lowering = self.lowering
+        route = self.rows.route(self.rows.places.l1(core), RouteKind.WRITE)
+        cycles, tag, nbytes = lowering.issue_cycles, lowering.signal_tag, lowering.signal_bytes
+        return self.move_form(cycles, tag, route, nbytes, write=True, arrive=counter)
+
+    # Multicasts
+
+    def find_core(self, x: int, y: int) -> Core:
+        """The core at a physical place. Errors: Unscripted if there is none."""
+        found = self.run.places.logical((x, y))
+        if found is None:
+            raise Unscripted
+        return found
+
+    def find_cores(self, corners: tuple[int, ...], *, with_self: bool) -> tuple[Core, ...]:
+        """The cores in a rectangle of physical places, as many as are named or more. Errors: Unscripted."""
+        found = self.rectangles.get((corners, with_self))
+        if found is None:
+            found = tuple(self.run.find_cores(self.kernel, corners, with_self=with_self))
+            self.rectangles[corners, with_self] = found
+        if corners[4] > len(found):
+            raise Unscripted  # it waits for acknowledgements that nobody sends
+        return found
+
+    def multicast(self, cores: tuple[Core, ...], nbytes: int, tag: int, arrive: tuple[int, ...]) -> None:
+        """Write some bytes to many cores; 1 is added to the counter of each, if it has one, when they are there."""
+        key = cores, nbytes, tag, arrive
+        forms = self.multicasts.get(key)
+        if forms is None:
+            forms = self.multicasts[key] = self._multicast_forms(*key)
+        for form in forms:
+            self.log += (self.c, self.line, form, 0)
+        self.writes += 1
+
+    def _multicast_forms(self, cores: tuple[Core, ...], nbytes: int, tag: int, arrive: tuple[int, ...]) -> list[int]:
+        rows, routing = self.rows, self.lowering.routing
+        nodes = [rows.places.l1(core) for core in cores]
+        if len(nodes) == 1:
+            route = rows.route(nodes[0], RouteKind.WRITE)
+            return [self.move_form(0, tag, route, nbytes, write=True, arrive=arrive[0])]
+        route = routing.multicast(rows.interface, nodes, Intent.ALL, RouteKind.WRITE)
+        counters = dict(zip(nodes, arrive, strict=True))
+        arrivals = [self.form(0, 0, _ARRIVE, counters[node]) for node in routing.destinations(route)]
+        return [self.move_form(0, tag, route, nbytes, write=True), *arrivals]

@@ -1,0 +1,157 @@
+"""What a kernel does, written down while it runs by itself: as if all that it waits for had happened.
+
+A kernel whose control flow does not read data does the same whatever the other kernels do, so it need not wait for them. A
+script has what its rows are made of, and its acts: what it does to pipes and semaphores, where kernels meet. It words no
+messages: whatever may need one (an error, a race, a read outside of a buffer) raises `Unscripted`, and the kernels then run
+in turn.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.engine.turns import acts
+from kernbench.limits.time_limit import TimeLimitReached
+from kernbench.tanto.tiles import TILE
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.calls import Alone, RunningKernel
+    from kernbench.tanto.cores.storage import Core, PipePart
+
+ObjectKey = tuple[str, int, "Core | None"]  # letter, id, and the core that has the part; None: that of the kernel
+
+ACT_WIDTH = 4
+MOST_ENTRIES = 1 << 20  # entries of a script: a kernel that runs for ever once nothing holds it back has no script
+
+
+class Unscripted(Exception):
+    """A kernel does what only a run in turn with the others tells."""
+
+
+class Script(ABC):
+    """The script of a kernel; its translated module calls it as `K`. `c` and `line` are as of a running kernel."""
+
+    def __init__(self, kernel: RunningKernel) -> None:
+        self.kernel, self.run, self.core = kernel, kernel.run, kernel.core
+        self.lowering = kernel.run.lowering
+        self.c = self.line = 0
+        self.log: list[int] = []  # what rows are made of
+        self.acts: list[int] = []
+        self.objects: dict[ObjectKey, int] = {}  # the parts that acts name
+
+    def object(self, letter: str, id: int, core: Core | None = None) -> int:
+        """The number of a part in this script."""
+        return self.objects.setdefault((letter, id, core), len(self.objects))
+
+    def check(self, may: bool) -> None:
+        """Check that the kernel may do what it does, and that it may come to an end. Errors: Unscripted."""
+        if not may or len(self.log) > MOST_ENTRIES * self.width:
+            raise Unscripted
+
+    def entries(self) -> np.ndarray:
+        """int64[entry, width] of the log."""
+        return np.fromiter(self.log, np.int64, len(self.log)).reshape(-1, self.width)
+
+    @cached_property
+    def act_rows(self) -> np.ndarray:
+        """int64[act, 4] of the finished script."""
+        return np.fromiter(self.acts, np.int64, len(self.acts)).reshape(-1, ACT_WIDTH)
+
+    def write(self, alone: Alone) -> None:
+        """Run the kernel to its end. Errors: those of its code; Unscripted, LimitError."""
+        try:
+            alone.function(self)(*[self.end_of(one) for one in alone.arguments])
+        except TimeLimitReached as reached:
+            raise self.kernel.scheduler.limit_error(self.kernel, reached) from reached
+        self.finish()
+
+    # What the two kinds supply
+
+    width = 0  # numbers of an entry of the log
+
+    @abstractmethod
+    def end_of(self, given: Any) -> Any:
+        """An argument of the kernel, as the script sees it."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """End the kernel."""
+
+
+class ScriptPipe(ABC):
+    """A pipe in a script, as if this kernel alone wrote it, or read it: `run_in_turn` tells if that is so."""
+
+    def __init__(self, script: Script, part: PipePart) -> None:
+        self.script, self.part = script, part
+        self.number = script.object("p", part.id)
+        self.tiles, self.bytes = part.tiles, part.fmt.bytes
+        self.size = part.tiles * TILE
+        self.frame = part.frame or part.tiles
+        self.read_tiles = self.written_tiles = self.packed = self.waited = 0
+        kind, is_math = part.kind, script.kernel.is_math
+        self.may_read = is_math if kind == 2 else not is_math or kind == 0
+        self.may_write = is_math if kind == 2 else not is_math or kind == 1
+
+    # The rows, which the two kinds supply
+
+    @abstractmethod
+    def add_wait_for_room(self, popped: int) -> None:
+        """Wait until so many tiles in all were popped."""
+
+    @abstractmethod
+    def add_push(self) -> None:
+        """Push a frame."""
+
+    @abstractmethod
+    def add_wait_for_tiles(self, pushed: int) -> None:
+        """Wait until so many tiles in all were pushed."""
+
+    @abstractmethod
+    def add_pop(self) -> None:
+        """Pop a frame."""
+
+    # Methods of the language
+
+    def set_frame(self, tiles: int) -> None:
+        """Set the frame."""
+        if tiles > self.tiles:
+            raise Unscripted
+        self.frame = tiles
+
+    def reserve_back(self) -> None:
+        """Wait for room for a frame."""
+        script, popped = self.script, self.written_tiles + self.frame - self.tiles
+        script.check(self.may_write)
+        script.acts += (acts.RESERVE, self.number, self.frame, popped)
+        self.packed = 0
+        self.add_wait_for_room(popped)
+
+    def push_back(self) -> None:
+        """Give the frame to readers."""
+        script = self.script
+        script.check(self.may_write)
+        script.acts += (acts.PUSH, self.number, self.frame, 0)
+        self.add_push()
+        self.written_tiles += self.frame
+        self.packed = 0
+
+    def wait_front(self) -> None:
+        """Wait for a frame of data."""
+        script, pushed = self.script, self.read_tiles + self.frame
+        script.check(self.may_read)
+        script.acts += (acts.AWAIT, self.number, self.frame, pushed)
+        self.waited = max(self.waited, pushed)
+        self.add_wait_for_tiles(pushed)
+
+    def pop_front(self) -> None:
+        """Give the frame back to writers."""
+        script = self.script
+        script.check(self.may_read)
+        script.acts += (acts.POP, self.number, self.frame, 0)
+        self.read_tiles += self.frame
+        self.waited = max(self.waited, self.read_tiles)
+        self.add_pop()
