@@ -195,13 +195,13 @@ def in_shell(command: str, cwd: str | os.PathLike[str]) -> tuple[int, str]:
         ("$K list --json | true", 1, ""),
         ("$K --help | true", 1, ""),
         ("$K list > /dev/full", 1, "error: the output cannot be written: No space left on device\n"),
-        ("$K run nothing > /dev/full 2> /dev/full", 2, ""),
+        ("$K show nothing > /dev/full 2> /dev/full", 2, ""),
         ("$K run vector-add -t tiny > /dev/full 2> /dev/full", 1, ""),
-        ("$K run nothing 2>&-", 2, ""),
+        ("$K show nothing 2>&-", 2, ""),
         ("$K list 2>&-", 0, ""),
         ("$K list >&-", 0, ""),
-        ("$K list >&- 2>&-", 0, ""),
-        ("$K list <&-", 0, ""),
+        ("$K --help >&- 2>&-", 0, ""),
+        ("$K --help <&-", 0, ""),
     ],
 )
 def test_streams_that_take_nothing(command: str, code: int, told: str, tmp_path: Path) -> None:
