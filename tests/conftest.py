@@ -9,6 +9,7 @@ from random import SystemRandom
 import pytest
 from hypothesis import settings
 
+from tests.balance import deal
 from tests.engine.fresh import SEED
 from tests.own_files import ROOT, find_own_files, run_without
 
@@ -35,6 +36,17 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if hasattr(config, "workerinput") or not here.is_relative_to(ROOT) or not (own := find_own_files()):
         return None
     return run_without(own, tuple(map(str, config.invocation_params.args)), here)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order tests for several processes, each of which begins with an equal run of them: files with slow tests come first.
+
+    So what is left for a process that steals from another is many short tests, and all end together.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1:
+        items[:] = deal(items, workers, lambda item: item.path, lambda item: bool(item.get_closest_marker("slow")))
 
 
 def pytest_collection_finish() -> None:

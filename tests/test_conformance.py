@@ -32,14 +32,20 @@ def find_tests(file: Path) -> frozenset[str]:
     return frozenset(node.name for node in ast.parse(file.read_text()).body if isinstance(node, ast.FunctionDef))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[:-1]))
-def test_a_row_names_tests_that_exist(row: list[str]) -> None:
-    assert HELD.fullmatch(row[-1]), (
-        f"{row[-1]!r} is no list of tests, each like `tests/tl/test_math.py::test_operators`"
-    )
-    for file, test in re.findall(TEST, row[-1]):
-        assert (ROOT / file).is_file(), f"there is no {file}"
-        assert test in find_tests(ROOT / file), f"{file} has no {test}"
+def find_problems(held: str) -> list[str]:
+    """What is wrong with a cell that names tests."""
+    if not HELD.fullmatch(held):
+        return [f"{held!r} is no list of tests, each like `tests/tl/test_math.py::test_operators`"]
+    return [
+        f"{file} has no {test}" if (ROOT / file).is_file() else f"there is no {file}"
+        for file, test in re.findall(TEST, held)
+        if not (ROOT / file).is_file() or test not in find_tests(ROOT / file)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_row_names_tests_that_exist(page: str) -> None:
+    assert [(row[:-1], problem) for row in read_rows(page) for problem in find_problems(row[-1])] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -68,4 +74,13 @@ def test_rows_that_go_on_follow_a_statement() -> None:
 @pytest.mark.parametrize("held", ["", "`tests/test_tiny.py`", "`tests/x.py::test_y` and so on", "tests/x.py::test_y"])
 def test_what_is_no_list_of_tests(held: str) -> None:
     assert read_rows(f"| statement | held by |\n|---|---|\n| It is so | {held} |") == [["It is so", held]]
-    assert not HELD.fullmatch(held)
+    assert "is no list of tests" in find_problems(held)[0]
+
+
+def test_tests_that_are_not_there_are_named() -> None:
+    there, nothing = "test_no_statement_stands_twice", "test_nothing"
+    held = ", ".join(
+        f"`tests/{name}`"
+        for name in (f"test_conformance.py::{there}", f"test_conformance.py::{nothing}", "x.py::test_y")
+    )
+    assert find_problems(held) == ["tests/test_conformance.py has no test_nothing", "there is no tests/x.py"]

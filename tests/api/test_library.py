@@ -105,6 +105,7 @@ def result() -> kernbench.RunResult:
     return kernbench.run("gemm-single-pe", "tiny", parameters={"M": 32, "K": 32, "N": 32})
 
 
+@pytest.mark.slow
 def test_results_are_short_as_text_and_tables_in_a_notebook(result: kernbench.RunResult) -> None:
     explanation = result.explain()
     shown = [result, explanation, explanation.what_if, result.device.machine]

@@ -32,6 +32,7 @@ def test_a_port_that_is_taken_is_bad_input(capsys: pytest.CaptureFixture[str]) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 0, "stopped\n"), (signal.SIGTERM, 143, "")])
 def test_it_serves_until_it_is_stopped(number: int, code: int, said: str, tmp_path: Path) -> None:
     directory = write_sweep(tmp_path / "a sweep")

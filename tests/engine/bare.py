@@ -19,12 +19,19 @@ class BareRouting:
     trees: dict[int, tuple[int, ...]] = field(
         default_factory=dict
     )  # of branches: parent, branches, destinations, destination, forks
+    _made: tuple[list[object], Routes] | None = None  # the tables of the first routes of a list
 
     @property
     def route_count(self) -> int:
         return len(self.routes)
 
     def tables(self) -> Routes:
+        """The tables of all routes so far, made again only if there are others: the engine asks for them at every step."""
+        if self._made is None or self._made[0] is not self.routes or len(self._made[1].lead_fs) != len(self.routes):
+            self._made = self.routes, self._make_tables()
+        return self._made[1]
+
+    def _make_tables(self) -> Routes:
         steps = [step for _, route, _, _ in self.routes for step in route]
         column = lambda i: np.array([step[i] for step in steps], np.int64)  # noqa: E731
         return Routes(

@@ -15,7 +15,7 @@ from tests.engine.random_programs import draw_program
 
 SEED = "KERNBENCH_TEST_SEED"
 SECONDS = "KERNBENCH_TEST_SECONDS"  # for all tests with fresh programs together; CI gives more than is usual
-DEFAULT_SECONDS = 20
+DEFAULT_SECONDS = 12
 
 
 def run_seed() -> int:

@@ -39,7 +39,7 @@ def list_broken(session: Session) -> Iterator[str]:
 
 def at(memory: Memory, kind: np.dtype, place: int) -> np.void:
     """The record that stands at a place."""
-    return memory.words[place : place + words_of(kind)].view(kind)[0]
+    return np.ndarray((), kind, memory.words, place * memory.words.itemsize)[()]
 
 
 def list_transfers(memory: Memory) -> list[int]:
@@ -272,21 +272,22 @@ def _stations(session: Session) -> Iterator[str]:
     yield from (
         f"route {route} has passed flits that no station counts" for route in np.flatnonzero(reservations["passed"])
     )
-    for number, port in enumerate(memory.table("ports", r.PORT, len(memory._pairs))):
-        if port["fs"] < r.NEVER:
-            hop = at(memory, r.HOP, (int(port["entry"]) >> r.FLIT_SHIFT) * words_of(r.HOP))
-            if port["owner"] != hop["owner"]:
-                yield f"port {number} has a flit of {hop['owner']} and says {port['owner']}"
-    for number, station in enumerate(memory.stations):
-        place, users = memory["stations"] + number * words_of(r.STATION), int(station["users"])
+    ports = memory.table("ports", r.PORT, len(memory._pairs))
+    for number in np.flatnonzero(ports["fs"] < r.NEVER).tolist():
+        hop = at(memory, r.HOP, (int(ports["entry"][number]) >> r.FLIT_SHIFT) * words_of(r.HOP))
+        if ports["owner"][number] != hop["owner"]:
+            yield f"port {number} has a flit of {hop['owner']} and says {ports['owner'][number]}"
+    held = reservations["held"].tolist()
+    for number, (users, reserved) in enumerate(memory.stations[["users", "reserved"]].tolist()):
+        place = memory["stations"] + number * words_of(r.STATION)
         if len(memory._transfer_blocks) == 1 and users != claims[place]:
             yield f"station {number} counts {users} users and has {claims[place]}"
-        if station["reserved"] != NONE and users > 0:
+        if reserved != NONE and users > 0:
             yield f"station {number} is reserved and has {users} users"
-        if station["reserved"] != NONE and reservations["held"][station["reserved"]] != 1:
-            yield f"station {number} is reserved for route {station['reserved']}, which does not hold it"
-    for route, reservation in enumerate(reservations):
-        if reservation["transfer"] != NONE and reservation["transfer"] not in transfers:
+        if reserved != NONE and held[reserved] != 1:
+            yield f"station {number} is reserved for route {reserved}, which does not hold it"
+    for route, transfer in enumerate(reservations["transfer"].tolist()):
+        if transfer != NONE and transfer not in transfers:
             yield f"route {route} is reserved by a transfer that is free"
 
 

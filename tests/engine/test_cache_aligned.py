@@ -15,6 +15,7 @@ def test_they_are_zeros_from_a_line_on(count):
     assert words.ctypes.data % 128 == 0
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_run_stays_so_when_it_grows():
     memory = Memory(load_machine("tiny"), hybrid=True)
     words = memory.words

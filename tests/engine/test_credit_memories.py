@@ -64,6 +64,7 @@ def test_few_replies_slow_reads_alone():
     assert latencies(few, write) == latencies(machine, write)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bench", ["matmul-composite", "ccl-allreduce", "transformer-block"])
 def test_benches_give_their_numbers_and_both_modes_the_same_times(bench):
     sizes = SIZES[bench]
@@ -73,6 +74,7 @@ def test_benches_give_their_numbers_and_both_modes_the_same_times(bench):
     assert runs[0].latency_ns > kernbench.run(bench, "sip_2x4x4", parameters=sizes).latency_ns
 
 
+@pytest.mark.slow
 def test_bounds_stay_bounds():
     for bench in ("matmul-composite", "ccl-allreduce", "pe-to-pe"):
         bound = kernbench.run(bench, topology=NAME, mode="analytic")

@@ -42,6 +42,7 @@ def find_difference(program: Program, mode: str) -> str | None:
     return describe_difference(session, naive) or describe_waits(session, naive)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["credit", "credit_multicasts", "credit_sip", "credit_sip_multicasts"])
 def test_counts_are_those_of_the_interpreter_and_sum_to_the_time_in_buffers(kind):
     for seed in chain((0, 2, 4, 5, 7, 10), draw_seeds(0.008)):

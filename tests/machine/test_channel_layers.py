@@ -39,6 +39,7 @@ def channels_of(machine, route):
             yield [(link, index) for index in control.channels_of(int(tables.channels[step]), count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("topology", "fields"),
     [
@@ -90,6 +91,7 @@ def test_sips_that_a_switch_joins_are_alike():
     assert all(rank[name] == rank[name.replace("sip0.", "sip2.")] for name in inside)
 
 
+@pytest.mark.slow
 def test_too_few_channels_name_a_cycle_and_what_would_do():
     with pytest.raises(InputError) as caught:
         load_machine("sip_2x4x4_credit", {"ucie_port.virtual_channels": 4})

@@ -131,6 +131,7 @@ def test_packets_are_cut_to_the_buffers_where_they_are_copied(packet_flits, name
     assert machine.routing.tables().packet_flits[other] == packet_flits
 
 
+@pytest.mark.slow
 def test_packets_are_cut_to_the_shallowest_port_of_a_fork():
     """Of a write to two slices of one cube the NoC alone forks; one to another cube passes UCIe ports, which do not."""
     machine = load_machine("sip_2x4x4_credit")

@@ -39,9 +39,10 @@ def made_names(tree: ast.AST) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_other_module_makes_names(source):
-    assert made_names(ast.parse(source.read_text())) == []
+def test_no_other_module_makes_names():
+    made = {str(source.relative_to(PACKAGE)): made_names(ast.parse(source.read_text())) for source in SOURCES}
+    assert len(made) > 100
+    assert {source: names for source, names in made.items() if names} == {}
 
 
 def test_made_names_are_seen():

@@ -37,6 +37,7 @@ def run_small(bench: str, backend: str) -> Outcome:
     return run_bench(found, "ascend_tiny", case=case, backend=backend, verify=False).outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_threads_and_blocks_are_rows_of_the_op_log(tmp_path: Path, backend: str) -> None:
     outcome = run_small("vector_example", backend)

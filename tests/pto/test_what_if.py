@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kernbench.pto.bench import run_bench
 from kernbench.pto.graph import read_graph
 from kernbench.pto.replay import replay
@@ -28,6 +30,7 @@ def test_short_tasks_are_bound_by_dispatch():
     assert found["cores"].saved_us < found["dispatch"].saved_us / 4
 
 
+@pytest.mark.slow
 def test_a_small_window_bounds_a_run():
     def again(fields, speed):
         given = {"pto_runtime.task_window": 16, **fields}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -230,6 +231,7 @@ def start(given_, dtype, tl):
     return tl.composite(op, *pair, out_ptr, math_op=math_op, **how)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(step, min_size=2, max_size=9), st.sampled_from(["i8", "i16"]), st.sampled_from([BYTES, 4000, 4816]))
 def test_any_kernel_is_the_same_recorded_live_and_in_the_model(steps, dtype, cut):

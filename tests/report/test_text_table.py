@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,12 +39,14 @@ def widest_word(table: TextTable) -> int:
     return max((count_cells(text) for text in (*whole, *words, *texts)), default=0)
 
 
+@pytest.mark.slow
 @given(TABLES, st.integers(1, 160))
 def test_no_line_is_wider_than_the_terminal_but_for_a_single_word(table: TextTable, width: int) -> None:
     room = max(width, widest_word(table) + 2, len("lack of room: "))
     assert all(count_cells(line) <= room for line in shown(table, width))
 
 
+@pytest.mark.slow
 @given(TABLES, st.integers(1, 160))
 def test_no_word_is_cut(table: TextTable, width: int) -> None:
     """Whatever is shown is a whole word of a cell; what is missing belongs to a column that the last line names."""
@@ -63,6 +66,7 @@ def is_shortened(name: str, said: str) -> bool:
     return any(name.startswith(head) and head.endswith(".") and name.endswith(tail) for head, tail in ends)
 
 
+@pytest.mark.slow
 @given(TABLES)
 def test_a_pipe_gets_everything_on_whole_lines(table: TextTable) -> None:
     lines = shown(table, None)

@@ -213,7 +213,9 @@ def test_two_processes_in_one_directory_do_no_harm(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_ends_workers_and_keeps_rows(tmp_path: Path) -> None:
     grid = fakes.toy_grid(tmp_path, M=[*range(1, 300)])
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background ignores
     process = start(grid, tmp_path / "out", 2)
+    signal.signal(signal.SIGINT, heard)
     assert process.stdout is not None
     for _ in range(3):
         process.stdout.readline()

@@ -207,6 +207,7 @@ def _told(found: Decoded) -> Counter[tuple[object, ...]]:
     return told + Counter(tuple(both) for both in ends.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 7, 100])
 def test_a_trace_in_chunks_is_that_of_the_whole(
     ran: RunResult, found: Decoded, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kernbench.runs.run import run_bench
 from tests.trace.decoded import decode
 from tests.trace.trace_processor import query
@@ -17,6 +19,7 @@ PROCESSES = "select distinct name from process where name is not null"
 COUNTERS = "select count(), sum(value) from counter"
 
 
+@pytest.mark.slow
 def test_perfetto_finds_what_was_written_and_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / "run.pftrace"
     run_bench("matmul-composite", "tiny", parameters={"M": 64, "K": 128, "N": 64}).write_trace(file)

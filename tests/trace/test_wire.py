@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
@@ -21,6 +22,7 @@ def test_varints_are_read_as_they_were_written(numbers: list[int]) -> None:
         assert event.track_uuid == number
 
 
+@pytest.mark.slow
 @given(NUMBERS, st.text(max_size=200))
 def test_messages_of_one_shape(numbers: list[int], text: str) -> None:
     values = np.array(numbers, np.int64)

@@ -62,6 +62,7 @@ def test_multicasts_bring_results_to_every_copy(layout: str, kind: str, intra: s
     assert kernels(result) == ["spread" if layout == "over cubes" else "spread_by_multicast"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "topology"),
     [("everywhere", "sip_2x4x4"), ("in three PEs", "sip_2x4x4"), ("in five cubes", "sip_2x4x4_credit")],

@@ -96,10 +96,17 @@ def garbled(content: bytes) -> bytes:
     return content[:200] + bytes(byte ^ 0x55 for byte in content[200:])
 
 
-@pytest.mark.parametrize("damage", [truncated, garbled, lambda _: b"", lambda _: b"\x80\x04N."])
-def test_damaged_files_are_compiled_anew(start, kept, tmp_path: Path, damage: Callable[[bytes], bytes]):
+@pytest.mark.parametrize(
+    "damages",
+    [
+        {"program.seven": truncated, "program.triple": garbled},
+        {"program.seven": lambda _: b"", "program.triple": lambda _: b"\x80\x04N."},
+    ],
+)
+def test_damaged_files_are_compiled_anew(start, kept, tmp_path: Path, damages: dict[str, Callable[[bytes], bytes]]):
+    """The files of each function are damaged in a way of their own."""
     for path in files(tmp_path):
-        path.write_bytes(damage(path.read_bytes()))
+        path.write_bytes(damages[path.name.partition("-")[0]](path.read_bytes()))
     assert hits(start()) == 0
     assert hits(start()) == 2
 
