@@ -336,8 +336,8 @@ class CreditTables:
         over += np.where(ends[links], 0, rows["overhead_fs"])
         returning = self._returning[station[links & ~ends]]
         served = [self._service_fs[at][0] for at in np.unique(station[~links]).tolist()]
-        seen = *self._cycles(over), *returning, *self._cycles(np.array(served, np.int64))
-        self["window"] = min(self["window"], *(int(cycles) for cycles in seen))
+        seen = [self["window"]], self._cycles(over), returning, self._cycles(np.array(served, np.int64))
+        self["window"] = int(np.concatenate(seen).min())
 
     @cached_property
     def _service_fs(self) -> dict[int, tuple[int, int]]:
