@@ -68,14 +68,32 @@ class CreditTables:
     def __setitem__(self, field: str, value: int) -> None:
         self._memory.words[self._memory["credit"] + word_of(r.CREDIT, field)] = value
 
-    def lead_to(self, station: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    def lay(self, route: np.ndarray, step: np.ndarray, known: int) -> np.ndarray:
+        """WAY[step] of new steps. Their virtual channels are made, and the window may become shorter. Errors: LimitError.
+
+        `route`: ROUTE[route]; `step`: STEP[step] with stations by number and kinds of channels, the new ones from `known` on.
+        """
+        whole, new = step["store_and_forward"], step[known:]
+        ends, forks = list_ends(route, whole)
+        begins = list_begins(route, whole, step["station"] >= self._machine.edge_count)
+        self._make_channels(new["station"][:-1])
+        self._narrow_window(new["station"][:-1], begins[known:-1], ends[known:-1])
+        self._make_copies(step["station"][forks])
+        ways = np.zeros(len(new), r.WAY)
+        ways["link"] = self._lead_to(new["station"], ends[known:])
+        ways["channels"] = self._channels_of(new["station"], new["channels"])
+        branches = route["start"][route["branches"] == 0]
+        ways["link"][branches[(branches >= known) & (whole[branches] == 0)] - known] |= r.BRANCHES
+        return ways
+
+    def _lead_to(self, station: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """int64[step] for steps at stations the link of WAY: where it leads, and whether flits end there."""
         links = self["links"] + words_of(r.LINK) * station << r.WAY_SHIFT | ends * r.WAY_ENDS
         first = [self._first.get(int(at), 0) for at in station]
         memories = self["memories"] + words_of(r.CREDIT_MEMORY) * np.array(first, np.int64) << r.WAY_SHIFT
         return np.where(station < self._machine.edge_count, links, memories)
 
-    def channels_of(self, station: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    def _channels_of(self, station: np.ndarray, kind: np.ndarray) -> np.ndarray:
         """int64[step] the virtual channels of some kinds at some stations, as bits; 0 for memories."""
         link = station < self._machine.edge_count
         count = np.where(link, self._count[np.where(link, station, 0)], 0)
@@ -102,7 +120,7 @@ class CreditTables:
         """int64[channel] the link of each of `channels`."""
         return np.repeat(self._used(), self._count[self._used()])
 
-    def make_channels(self, station: np.ndarray) -> None:
+    def _make_channels(self, station: np.ndarray) -> None:
         """Make the virtual channels of links among some stations, with their buffers. Errors: LimitError."""
         links = np.unique(station[station < self._machine.edge_count])
         links = links[self._places[links] == 0]
@@ -131,7 +149,7 @@ class CreditTables:
         self._places[links] = channels + words_of(r.CHANNEL) * first
         self._memory.rows(self["links"], r.LINK, len(self._count))["channels"] = self._places
 
-    def make_copies(self, station: np.ndarray) -> None:
+    def _make_copies(self, station: np.ndarray) -> None:
         """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
         links, words = np.unique(station), words_of(r.COPY)
         inputs = self._memory.rows(self["inputs"], r.INPUT, self._machine.edge_count * self._control.input_speedup)
@@ -325,7 +343,7 @@ class CreditTables:
         self["window"] = int(self._cycles(furthest + waiting + pipeline + memories))
         self["patience"] = 3 * self["window"]
 
-    def narrow_window(self, station: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
+    def _narrow_window(self, station: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
         """Make the window no longer than what is done at some steps takes to be seen by another actor, or as an event.
 
         `station`: int64[step]; `begins`, `ends`: bool[step] whether flits are sent there by a source, and end behind it.

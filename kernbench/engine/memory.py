@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.cache_aligned import aligned_zeros
-from kernbench.engine.credit_memory import CreditTables, list_begins, list_ends
+from kernbench.engine.credit_memory import CreditTables
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
@@ -41,7 +41,7 @@ class Memory:
         self.words = aligned_zeros(1 << 16)
         self._used = _STATE_WORDS
         self._room: dict[str, int] = {}  # words of the region of each table
-        self._stations, self._links = len(machine.stations.fs_per_flit), machine.edge_count
+        self._stations = len(machine.stations.fs_per_flit)
         self._transfers = 0
         self._transfer_blocks: list[tuple[int, int]] = []  # place of the first transfer of each, number of transfers
         self._stripes = 0
@@ -267,17 +267,7 @@ class Memory:
         self._steps = len(step) - 1
         new = step[known:].copy()
         if self.credit:
-            ends, forks = list_ends(network.route, step["store_and_forward"])
-            begin = list_begins(network.route, step["store_and_forward"], step["station"] >= self._links)
-            self.credit.make_channels(new["station"][:-1])
-            self.credit.narrow_window(new["station"][:-1], begin[known:-1], ends[known:-1])
-            self.credit.make_copies(step["station"][forks])
-            begins = network.route["start"][network.route["branches"] == 0]
-            begins = begins[(begins >= known) & (step["store_and_forward"][begins] == 0)]
-            ways = np.zeros(len(new), r.WAY)
-            ways["link"] = self.credit.lead_to(new["station"], ends[known:])
-            ways["link"][begins - known] |= r.BRANCHES
-            ways["channels"] = self.credit.channels_of(new["station"], new["channels"])
+            ways = self.credit.lay(network.route, step, known)
             self.write("ways", ways, known * words_of(r.WAY))
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
