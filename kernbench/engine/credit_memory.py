@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.engine.credit_steps import list_begins, list_ends
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.flow_control import Allocator, Reuse
 from kernels_jit.layout import codes
@@ -340,8 +341,8 @@ class CreditTables:
         waiting = deepest * int(rows["full_fs"].max(initial=0))  # behind a fast switch
         pipeline = max(port.routing_fs + port.vc_allocation_fs for port in control.ports)
         memories = max((longest for _, longest in self._service_fs.values()), default=0) * (control.queue_flits + 2)
-        self["window"] = int(self._cycles(furthest + waiting + pipeline + memories))
-        self["patience"] = 3 * self["window"]
+        longest = int(self._cycles(furthest + waiting + pipeline + memories))
+        self["window"], self["patience"] = longest, longest + 2 * longest  # two windows more, and none is longer
 
     def _narrow_window(self, station: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
         """Make the window no longer than what is done at some steps takes to be seen by another actor, or as an event.
@@ -367,30 +368,6 @@ class CreditTables:
             least = -(-full * smallest // flit)
             found[at] = least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])
         return found
-
-
-def list_ends(route: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """bool[step] behind which steps of some routes flits end, and int64[] those behind which they fork in a router.
-
-    `route`: ROUTE[route]; `whole`: int64[step] as of STEP.
-    """
-    last, ends = route["end"] - 1, np.zeros(len(whole), bool)
-    ends[:-1] = whole[1:] == 1
-    ends[last] = route["forks"] == 0
-    behind = route["parent"] != codes.NONE
-    ends[last[route["parent"][behind]]] = whole[route["start"][behind]] == 1
-    return ends, last[(route["forks"] > 0) & ~ends[last]]
-
-
-def list_begins(route: np.ndarray, whole: np.ndarray, is_memory: np.ndarray) -> np.ndarray:
-    """bool[step] where flits of some routes are sent by a source: at their begin, or behind the memory that stands there.
-
-    `route`: ROUTE[route]; `whole`: int64[step] as of STEP; `is_memory`: bool[step].
-    """
-    begins = whole == 1
-    begins[route["start"][route["parent"] == codes.NONE]] = True
-    begins[1:] |= begins[:-1] & is_memory[:-1]
-    return begins
 
 
 def _numbered(count: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:

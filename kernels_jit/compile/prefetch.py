@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+LINE = 8  # words of a cache line
 _FOR_WRITING, _KEEP_CLOSE, _DATA = 1, 3, 1  # operands of LLVM's prefetch
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
-from kernels_jit.compile.prefetch import prefetch
+from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import BUFFERED_WORDS, ROUTER_WORDS, channel_at, router_at
 
 _NONE = codes.NONE
-_LINE = 8  # words of a cache line
 
 
 @inner
@@ -32,7 +31,7 @@ def fetch_lanes(m, credit, actor):
     """Fetch which lanes of a router are busy, since when, and where they stand."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for place in range(router.busy, router.lanes + router.inputs_n, _LINE):
+        for place in range(router.busy, router.lanes + router.inputs_n, LINE):
             prefetch(m, place)
 
 
@@ -47,7 +46,7 @@ def fetch_channels(m, credit, actor):
                 place = m[router.lanes + word * 64 + lowest_bit(todo)]
                 todo &= todo - 1
                 prefetch(m, place)
-                prefetch(m, place + _LINE)
+                prefetch(m, place + LINE)
 
 
 @inlined
@@ -64,6 +63,6 @@ def fetch_onward(m, credit, actor):
                 prefetch(m, channel.input)
                 if channel.given != _NONE:
                     prefetch(m, channel.onward)
-                    prefetch(m, channel.onward + _LINE)
+                    prefetch(m, channel.onward + LINE)
                     prefetch(m, channel.given)
-                    prefetch(m, channel.given + _LINE)
+                    prefetch(m, channel.given + LINE)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.jit import CHECKED, inlined, inner
-from kernels_jit.compile.prefetch import prefetch
+from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     MEMORY_WORDS,
     ROUTER_WORDS,
+    TRANSFER_WORDS,
     credit_at,
     link_at,
     memory_at,
@@ -108,6 +109,5 @@ def leave_queue(m, credit, link):
         transfer = transfer_at(m, link.first)
         transfer.before = _NONE
         if transfer.tail_step != _NONE:  # is sent next
-            prefetch(m, transfer.tail_step)
-            prefetch(m, transfer.tail_step + 8)
-            prefetch(m, transfer.tail_step + 16)
+            for place in range(transfer.tail_step, transfer.tail_step + TRANSFER_WORDS, LINE):
+                prefetch(m, place)

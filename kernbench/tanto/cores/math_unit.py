@@ -210,25 +210,27 @@ def as_float(values: Any) -> np.ndarray:
     return found if found.dtype == np.float64 else found.astype(np.float32, copy=False)
 
 
+def forward(call: str, *first: str) -> Callable[..., None]:
+    """A method that calls another one of its object, with some arguments before its own."""
+
+    def method(self: object, *arguments: Any) -> None:
+        getattr(self, call)(*first, *arguments)
+
+    return method
+
+
 def _add_methods() -> None:
     """The methods that differ in name alone."""
-
-    def bind(call: str, *first: str) -> Callable[..., None]:
-        def method(self: MathObject, *arguments: Any) -> None:
-            getattr(self, call)(*first, *arguments)
-
-        return method
-
     for name in BINARIES:
         operation, _, form = name.partition("_bcast_")
-        setattr(MathObject, name, bind("binary", operation, form))
+        setattr(MathObject, name, forward("binary", operation, form))
     for name in REDUCTIONS:
         _, operation, way = name.split("_")
-        setattr(MathObject, name, bind("reduce", operation, way))
+        setattr(MathObject, name, forward("reduce", operation, way))
     for name in UNARIES:
-        setattr(MathObject, f"u_{name}", bind("unary", name))
+        setattr(MathObject, f"u_{name}", forward("unary", name))
     for name in SCALED:
-        setattr(MathObject, f"u_{name}", bind("scaled", name))
+        setattr(MathObject, f"u_{name}", forward("scaled", name))
 
 
 _add_methods()

@@ -74,8 +74,7 @@ class DataflowObject(ABC):
     ) -> None:
         """Read from a local or a pipe, of this core or another."""
         if count:
-            script = self.script
-            core = script.core if x < 0 else script.find_core(x, y)
+            script, core = self.script, self.script.core_at(x, y)
             src.part_on(core)
             self.begin_read(dst, count)
             script.transfer(script.rows.places.l1(core), count * self.bytes, write=False)
@@ -93,8 +92,7 @@ class DataflowObject(ABC):
     ) -> None:
         """Write to a local or a pipe, of this core or another."""
         if count:
-            script = self.script
-            core = script.core if x < 0 else script.find_core(x, y)
+            script, core = self.script, self.script.core_at(x, y)
             self.part_on(script.core)
             dst.part_on(core)
             dst.check_target(dst_offset, count)

@@ -171,6 +171,10 @@ class DataflowScript(Script):
             raise Unscripted
         return found
 
+    def core_at(self, x: int, y: int) -> Core:
+        """The core at a physical place, or this one for a negative x. Errors: Unscripted if there is none."""
+        return self.core if x < 0 else self.find_core(x, y)
+
     def find_cores(self, corners: tuple[int, ...], *, with_self: bool) -> tuple[Core, ...]:
         """The cores in a rectangle of physical places, as many as are named or more. Errors: Unscripted."""
         found = self.rectangles.get((corners, with_self))

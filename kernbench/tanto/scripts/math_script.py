@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kernbench.tanto.cores.local_end import LocalEnd
+from kernbench.tanto.cores.math_unit import forward
 from kernbench.tanto.cores.pipe_end import PipeEnd
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.language.methods import BINARIES, PACKS, REDUCTIONS, SCALED, UNARIES
@@ -165,21 +165,14 @@ class ScriptMath:
 
 def _add_methods() -> None:
     """The methods that differ in name alone."""
-
-    def bind(call: str, *first: str) -> Callable[..., None]:
-        def method(self: ScriptMath, *arguments: Any) -> None:
-            getattr(self, call)(*first, *arguments)
-
-        return method
-
     for name in BINARIES:
-        setattr(ScriptMath, name, bind("of_two", name.partition("_bcast_")[0]))
+        setattr(ScriptMath, name, forward("of_two", name.partition("_bcast_")[0]))
     for name in REDUCTIONS:
-        setattr(ScriptMath, name, bind("of_two", "reduce"))
+        setattr(ScriptMath, name, forward("of_two", "reduce"))
     for name in (*UNARIES, *SCALED):
-        setattr(ScriptMath, f"u_{name}", bind("of_slot", name))
+        setattr(ScriptMath, f"u_{name}", forward("of_slot", name))
     for name in PACKS:
-        setattr(ScriptMath, name, bind("pack_tile"))
+        setattr(ScriptMath, name, forward("pack_tile"))
 
 
 _add_methods()
