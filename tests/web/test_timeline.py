@@ -199,6 +199,21 @@ def test_operations_are_searched_stepped_through_and_followed_to_what_they_wait_
     panel.wait_for(state="detached")
 
 
+ESCAPE_AT_ONCE = """
+    new MutationObserver((_, observer) => {
+        if (!document.querySelector("[aria-label='An operation']")) return;
+        observer.disconnect();
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    }).observe(document, { childList: true, subtree: true });
+"""
+
+
+def test_a_key_is_heard_as_soon_as_the_page_shows_what_it_acts_on(page: Page, address: str) -> None:
+    page.add_init_script(ESCAPE_AT_ONCE)
+    open_timeline(page, address, "ran", "row=3")
+    page.wait_for_url(lambda url: "row=" not in url)
+
+
 def test_rows_fold_by_key_and_click_and_kinds_are_left_out(page: Page, address: str) -> None:
     open_timeline(page, address, "ran", "open=none")
     rows = page.get_by_role("treeitem")

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { listSources } from "./api";
 import { formatChange, formatNs, formatShare } from "./explain_data";
 import { Bar, Card, Figures } from "./explain_parts";
+import { useKeys } from "./keys";
 import { formatNumber } from "./points";
 
 interface Comparison {
@@ -22,13 +23,9 @@ const SHARES = ["tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation"];
 
 /** The choice of another run to put beside this one. */
 export function CompareWith({ run, beside, onBeside }: { run: string; beside: string | null; onBeside: (name: string | null) => void }) {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && beside && !document.querySelector("dialog[open]")) onBeside(null);
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [beside, onBeside]);
+  useKeys((event) => {
+    if (event.key === "Escape" && beside && !document.querySelector("dialog[open]")) onBeside(null);
+  });
   const [others, setOthers] = useState<string[]>([]);
   useEffect(() => {
     listSources().then(

@@ -1,4 +1,6 @@
-// The keys that lead to a part of a page.
+// Keys that a whole page hears, and those that lead to a part of it.
+import { useLayoutEffect, useRef } from "preact/hooks";
+
 const PLACES: Record<string, string> = {
   "/": ".searching, .search input",
   t: ".table, .scroller, .drawing canvas",
@@ -11,4 +13,17 @@ export function focusByKey(event: KeyboardEvent): void {
   if (typing || !place || event.ctrlKey || event.metaKey || event.altKey) return;
   document.querySelector<HTMLElement>(place)?.focus();
   event.preventDefault();
+}
+
+/** Hears all keys of the page while a component is on it: from the moment at which it can be seen, and always as it was last rendered. */
+export function useKeys(onKey: (event: KeyboardEvent) => void): void {
+  const latest = useRef(onKey);
+  useLayoutEffect(() => {
+    latest.current = onKey;
+  });
+  useLayoutEffect(() => {
+    const hear = (event: KeyboardEvent) => latest.current(event);
+    addEventListener("keydown", hear);
+    return () => removeEventListener("keydown", hear);
+  }, []);
 }

@@ -4,6 +4,7 @@ import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { machineAbout, machineArrow } from "./api";
+import { useKeys } from "./keys";
 import { usePalette, type Palette } from "./palette";
 import { draw, FUNCTIONS, functionOf, linkAt, nodeAt, type Camera, type Overlay, type Tones } from "./machine_draw";
 import { Hover, LinkHover, Overview, Panel } from "./machine_panel";
@@ -157,7 +158,7 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
     const [mx, my] = [box.clientWidth / 2, box.clientHeight / 2];
     move({ x: mx - (mx - camera.x) * factor, y: my - (my - camera.y) * factor, k: camera.k * factor });
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
+  useKeys((event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || takesKeys(event.target)) return;
     const pans: Record<string, [number, number]> = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     const pan = pans[event.key];
@@ -168,10 +169,6 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
     else if (event.key === "Escape" && selected >= 0) choose(null);
     else return;
     event.preventDefault();
-  };
-  useEffect(() => {
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
   });
   const levels = levelNames(data);
   return (

@@ -1,6 +1,7 @@
 // The time that the machine of a run is shown at: playback, the legend of colours, and what is told of a part over time.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { MEASURES, type BusyTime, type Measure, type Scale, type Span } from "./busy";
+import { useKeys } from "./keys";
 import type { Look } from "./machine_time";
 import { formatNumber } from "./points";
 import type { RunSettings } from "./route";
@@ -90,7 +91,7 @@ interface PlaybackProps {
 }
 
 export function Playback({ busy, failed, look, span, playing, settings, onLook, onSettings }: PlaybackProps) {
-  useKeys(playing, look, onLook);
+  useLookKeys(playing, look, onLook);
   const window = busy?.windowNs ?? 1;
   const [first, last] = span ? [span.first * window, Math.min(span.last * window, busy?.spanNs ?? 0)] : [0, 0];
   const ranged = settings.time && playing.now === null;
@@ -149,23 +150,19 @@ export function Playback({ busy, failed, look, span, playing, settings, onLook, 
   );
 }
 
-function useKeys(playing: Playing, look: Look, onLook: (change: Partial<Look>) => void): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const { target } = event;
-      const typing = target instanceof HTMLSelectElement || target instanceof HTMLButtonElement || (target instanceof HTMLInputElement && target.type !== "range");
-      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-      const measures = [...MEASURES, "function"] as const;
-      if (event.key === " ") playing.toggle();
-      else if (event.key === ",") playing.step(-1);
-      else if (event.key === ".") playing.step(1);
-      else if (event.key === "p") onLook({ path: !look.path });
-      else if (event.key === "c") onLook({ by: measures[(measures.indexOf(look.by) + 1) % measures.length]! });
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
+function useLookKeys(playing: Playing, look: Look, onLook: (change: Partial<Look>) => void): void {
+  useKeys((event) => {
+    const { target } = event;
+    const typing = target instanceof HTMLSelectElement || target instanceof HTMLButtonElement || (target instanceof HTMLInputElement && target.type !== "range");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const measures = [...MEASURES, "function"] as const;
+    if (event.key === " ") playing.toggle();
+    else if (event.key === ",") playing.step(-1);
+    else if (event.key === ".") playing.step(1);
+    else if (event.key === "p") onLook({ path: !look.path });
+    else if (event.key === "c") onLook({ by: measures[(measures.indexOf(look.by) + 1) % measures.length]! });
+    else return;
+    event.preventDefault();
   });
 }
 

@@ -5,7 +5,7 @@ import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { listSources, type SourceList, type SourceName } from "./api";
 import "./explain.css";
 import "./job.css";
-import { focusByKey } from "./keys";
+import { focusByKey, useKeys } from "./keys";
 import { lazy } from "./lazy";
 import { Machine } from "./machine";
 import { Problem } from "./problem";
@@ -68,11 +68,7 @@ function Page() {
   useEffect(() => {
     document.title = open ? `${open.name} · KernBench` : "KernBench";
   }, [open?.name]);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => onShortcut(event, help.current, (step) => goBeside(sources, open, step));
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [sources, open]);
+  useKeys((event) => onShortcut(event, help.current, (step) => goBeside(sources, open, step)));
   return (
     <>
       <nav class="bar" aria-label="Runs, sweeps and machines">

@@ -1,9 +1,9 @@
 // The views of a report: the points that it carries, in the same views as the viewer's.
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { SweepState } from "./api";
 import "./job.css";
-import { focusByKey } from "./keys";
+import { focusByKey, useKeys } from "./keys";
 import { readPoints } from "./points";
 import { useRoute } from "./route";
 import { Views, type Loaded } from "./sweep";
@@ -14,10 +14,7 @@ import "./report.css";
 function Report({ state, points }: Loaded) {
   const [route, go] = useRoute();
   const source = { kind: "sweep", name: state.name } as const;
-  useEffect(() => {
-    addEventListener("keydown", focusByKey);
-    return () => removeEventListener("keydown", focusByKey);
-  }, []);
+  useKeys(focusByKey);
   return (
     <main class="sweep">
       <Views state={state} points={points} titled={false} settings={route.sweep} onSettings={(sweep) => go({ ...route, source, sweep })} />

@@ -1,5 +1,5 @@
 // What the URL says: which source is shown, and how. Everything that a reader sets is in it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SourceName } from "./api";
 import type { Filters } from "./filters";
 
@@ -137,7 +137,7 @@ export function linkTo(source: SourceName): string {
 export function useRoute(): [Route, (route: Route) => void] {
   const [route, setRoute] = useState(() => readRoute(location.hash));
   const known = useRef(location.hash); // the address that the route is of
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => {
       known.current = location.hash;
       setRoute(readRoute(location.hash));

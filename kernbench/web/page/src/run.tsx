@@ -1,5 +1,6 @@
 // A run: what it was, and the tabs of its views, which share the time that is looked at and the selected part.
 import { useEffect, useState } from "preact/hooks";
+import { useKeys } from "./keys";
 import { lazy } from "./lazy";
 import { MachineTime } from "./machine_time";
 import { formatNumber } from "./points";
@@ -37,17 +38,13 @@ export function Run({ name, settings, onSettings }: RunProps) {
       gone = true;
     };
   }, [name]);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-      if (typing || event.ctrlKey || event.metaKey || event.altKey || event.key.toLowerCase() !== "v") return;
-      const step = event.key === "v" ? 1 : RUN_VIEWS.length - 1;
-      onSettings({ ...settings, view: RUN_VIEWS[(RUN_VIEWS.indexOf(settings.view) + step) % RUN_VIEWS.length]! });
-      event.preventDefault();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [settings, onSettings]);
+  useKeys((event) => {
+    const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || event.key.toLowerCase() !== "v") return;
+    const step = event.key === "v" ? 1 : RUN_VIEWS.length - 1;
+    onSettings({ ...settings, view: RUN_VIEWS[(RUN_VIEWS.indexOf(settings.view) + step) % RUN_VIEWS.length]! });
+    event.preventDefault();
+  });
   if (problem) return <Problem text={problem} />;
   if (!run) return <p class="message loading">Reading run {name} …</p>;
   const View = { timeline: Timeline, machine: MachineTime, explain: Explain }[settings.view];

@@ -6,6 +6,7 @@ import { usePalette } from "./palette";
 import { Detail } from "./detail";
 import type { Filters } from "./filters";
 import { HasServer } from "./jobs";
+import { useKeys } from "./keys";
 import { Parallel } from "./parallel";
 import { readPoints, varies, type Column, type Points } from "./points";
 import { Problem } from "./problem";
@@ -193,15 +194,11 @@ export function Views({ state, points, titled, settings, onSettings }: ViewsProp
 
 /** Escape closes the panel, then removes all filters. */
 function useEscape(isOpen: boolean, { filters, search }: Asked, change: (some: Partial<SweepSettings>) => void): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
-      if (isOpen) change({ points: [] });
-      else if (search || Object.keys(filters).length) change({ filters: {}, search: "" });
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [isOpen, filters, search, change]);
+  useKeys((event) => {
+    if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+    if (isOpen) change({ points: [] });
+    else if (search || Object.keys(filters).length) change({ filters: {}, search: "" });
+  });
 }
 
 /** Whether two columns are the objectives, all of them: then the front is a line over them. */

@@ -1,5 +1,6 @@
 // The timeline on the page: tools, names and tracks, the machine beside them, and a panel for what is selected.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useKeys } from "./keys";
 import { usePalette } from "./palette";
 import type { RunSettings } from "./route";
 import type { TimelineData, TimelineMore } from "./timeline";
@@ -83,13 +84,9 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
     if (settings.time && !isSameWindow(settings.time, written.current)) stage.current!.look(settings.time);
   }, [settings.time?.from, settings.time?.to]);
   useReveal(data, shown, settings, stage, acts);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (!event.defaultPrevented && onTimelineKey(event, acts.current!)) event.preventDefault();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
+  useKeys((event) => {
+    if (!event.defaultPrevented && onTimelineKey(event, acts.current!)) event.preventDefault();
+  });
 
   const lit = useMemo<Lit>(
     () => ({ time: hover.time ?? settings.now, near: nearNodes(slices, shown.nodeOfTrack, more.far, hover.hit) }),
