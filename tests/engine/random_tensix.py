@@ -13,6 +13,7 @@ from kernbench.machine.load import compile_machine
 from kernbench.program.ops import NONE
 from kernbench.program.program import Program
 from kernbench.program.thread import Thread
+from tests.engine.work import Work
 
 SIZES = (0, 1, 32, 100, 256, 300, 1000, 2048, 5000)
 LONG_FLITS = (97, 130.5, 400, 1000)
@@ -25,7 +26,7 @@ class _Chip:
         self.random = random
         self.machine = compile_machine(find("topology", "tensix_tiny"), fields)
         self.places, self.routing = self.machine.places, self.machine.routing
-        self.program = Program(self.machine)
+        self.program, self.work = Program(self.machine), Work(self.machine)
         self.cores = [(x, y) for y in range(self.places.h) for x in range(self.places.w)]
         self.memories = [*map(self.places.l1, self.cores), *map(self.places.bank, range(self.places.grid.banks))]
         self.arrivals, self.many = self.program.counter("arrivals"), random.choice((0, 0.2, 0.6))
@@ -42,7 +43,7 @@ class _Chip:
                 source, memory = self.places.interface(core, network), random.choice(self.memories)
                 route = self.routing.route(source, memory, Intent.ALL, kind)
                 size = random.choice(LONG_FLITS) * flit_bytes if number > 0 else random.choice(SIZES)
-                thread.move(route, int(size), done=done)
+                thread.move(route, self.work.draw(route, int(size)), done=done)
                 if random.random() < 0.8:
                     thread.wait(done, 1, take=1)
         return program
@@ -74,10 +75,10 @@ class _Chip:
             some = random.sample(self.memories[: len(self.cores)], random.randint(1, len(self.cores)))
             route = self.routing.multicast(interface, some, Intent.ALL, RouteKind.WRITE)
             arrive = [random.choice((NONE, self.arrivals)) for _ in some]
-            thread.multicast(route, nbytes, arrive=arrive, done=done)
+            thread.multicast(route, self.work.draw(route, nbytes), arrive=arrive, done=done)
         else:
             route = self.routing.route(interface, random.choice(self.memories), Intent.ALL, kind)
-            thread.move(route, nbytes, done=done, hold=held)
+            thread.move(route, self.work.draw(route, nbytes), done=done, hold=held)
 
 
 def tensix(random: Random, *, credit: bool = False, are_long: bool = False) -> Program:

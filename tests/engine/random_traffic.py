@@ -19,9 +19,11 @@ from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import Thread
 from tests.engine.plans import add_plan
+from tests.engine.work import Work
 
 WHOLE_SIZES = (256, 512, 1024, 4096)
 PARTIAL_SIZES = (0, 1, 64, 130, 257, 300, 321, 600, 1000, 2049, 4000)
+TILES = (1, 3, 8, 20)  # of a plan
 NS = (0, 0, 0.001, 0.5, 1, 2, 10, 100, 1e6)
 PARTS = ("dma_read", "dma_write", "tcm_read", "gemm_server", "math_server", "tcm_write")
 
@@ -49,6 +51,7 @@ class Traffic:
         places = machine.places
         shape = places.sip_count, places.cubes_per_sip, places.pes_per_cube
         self.random, self.machine, self.program = random, machine, Program(machine)
+        self.work = Work(machine)
         self.many = many  # the share of transfers to many
         self.arrivals = self.program.counter("arrivals") if many else NONE
         self.all: list[Pe] = list(np.ndindex(*shape))
@@ -94,9 +97,10 @@ class Traffic:
             return
         kind = random.choice((RouteKind.READ,) * 6 + (RouteKind.WRITE,) * 2 + (RouteKind.MESSAGE,))
         channel = place.dma_read if kind == RouteKind.READ else place.dma_write
+        route = self.draw_route(place, kind)
         thread.move(
-            self.draw_route(place, kind),
-            random.choice(self.sizes),
+            route,
+            self.draw_size(route),
             stripe=random.randrange(8),
             done=done,
             hold=random.choice((NONE, NONE, channel)),
@@ -118,7 +122,7 @@ class Traffic:
         route = self.machine.routing.multicast(place.dma, sorted(nodes), Intent.PE_DMA, kind)
         thread.multicast(
             route,
-            random.choice(self.sizes),
+            self.draw_size(route),
             arrive=[random.choice((NONE, NONE, self.arrivals)) for _ in nodes],
             stripe=random.randrange(8),
             done=done,
@@ -144,20 +148,29 @@ class Traffic:
         reads = [self.draw_read(place) for _ in range(random.randint(0, 2))]
         fetch, gemm, kept = (self.draw_duration() for _ in range(3))
         ends = random.choice((1, 2, 4, 100))
-        for number in range(random.choice((1, 3, 8, 20))):
-            token = [row for row in reads if random.random() < 0.8] or [_job(place.dma_read, kept)]
+        for number in range(random.choice(TILES)):
+            done = [row for row in reads if random.random() < 0.8]
+            for _, route, nbytes, *_ in done:
+                self.work.spend(route, nbytes)
+            token = done or [_job(place.dma_read, kept)]
             token += [_job(place.tcm_read, fetch), _job(place.gemm_server, random.choice((gemm, gemm, fetch)))]
             if number % ends == ends - 1:
                 token += [_job(place.math_server, kept), _job(place.tcm_write, fetch)]
-                route, nbytes = self.draw_route(place, RouteKind.WRITE), random.choice(self.sizes)
+                route = self.draw_route(place, RouteKind.WRITE)
+                nbytes = self.draw_size(route)
                 token.append((Op.MOVE, route, nbytes, random.randrange(8), NONE, place.dma_write, NONE, 0))
             tokens.append(token)
         return add_plan(self.program, tokens)
 
     def draw_read(self, place: PePlace) -> Row:
         """A stage that reads a tile."""
-        route, nbytes = self.draw_route(place, RouteKind.READ), self.random.choice(self.sizes)
+        route = self.draw_route(place, RouteKind.READ)
+        nbytes = self.work.cut(route, self.random.choice(self.sizes), max(TILES))
         return (Op.MOVE, route, nbytes, self.random.randrange(8), NONE, place.dma_read, NONE, self.draw_duration())
+
+    def draw_size(self, route: int) -> int:
+        """The bytes of a transfer."""
+        return self.work.draw(route, self.random.choice(self.sizes))
 
     def draw_server(self) -> int:
         """A server of any of the PEs."""
@@ -213,7 +226,7 @@ def add_messages(random: Random, machine: Machine, w: int, h: int, many: float =
     program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
     endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
     pauses = [program.duration(("ns", ns)) for ns in (0.0, 1.0, 10.0)]
-    sources = random.sample(endpoints, random.randint(2, len(endpoints)))
+    sources, work = random.sample(endpoints, random.randint(2, len(endpoints))), Work(machine)
     for source in sources + random.choices(sources, k=random.choice((0, 0, 1, 3))):
         thread, done, closed = program.thread(f"{source}"), program.counter(f"done of {source}"), random.random() < 0.7
         for _ in range(random.randint(1, 6)):
@@ -223,10 +236,10 @@ def add_messages(random: Random, machine: Machine, w: int, h: int, many: float =
                 route = machine.routing.multicast(source, some, Intent.ALL, kind)
                 arrive = [random.choice((NONE, NONE, done)) for _ in some]
                 lead = random.choice(pauses)
-                thread.multicast(route, random.choice(sizes), arrive=arrive, done=done, lead=lead)
+                thread.multicast(route, work.draw(route, random.choice(sizes)), arrive=arrive, done=done, lead=lead)
                 continue
             route = machine.routing.route(source, random.choice(endpoints), Intent.ALL, kind)
-            thread.move(route, random.choice(sizes), done=done, lead=random.choice(pauses))
+            thread.move(route, work.draw(route, random.choice(sizes)), done=done, lead=random.choice(pauses))
             if closed:
                 thread.wait(done, 1, take=1)
     return program
@@ -337,7 +350,7 @@ def draw_credit_fields(random: Random) -> dict[str, Any]:
 
 def add_long_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
     """A few endpoints that send long messages now and then, and one that sends short ones between."""
-    program, some = Program(machine), random.choice
+    program, work, some = Program(machine), Work(machine), random.choice
     endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
     for number in range(random.randint(2, 4)):
         source, thread = some(endpoints), program.thread(f"{number}")
@@ -345,7 +358,8 @@ def add_long_messages(random: Random, machine: Machine, w: int, h: int) -> Progr
         for _ in range(random.randint(1, 3)):
             thread.delay(program.duration(("ns", float(some((0, 0, 33, 400, random.randint(0, 2000)))))))
             route = machine.routing.route(source, some(endpoints), Intent.ALL, RouteKind.MESSAGE)
-            thread.move(route, some((25_600, 40_000, 64_001, 100_000)) if number > 0 else some((64, 1000)), done=done)
+            size = some((25_600, 40_000, 64_001, 100_000)) if number > 0 else some((64, 1000))
+            thread.move(route, work.draw(route, size), done=done)
             if random.random() < 0.8:
                 thread.wait(done, 1, take=1)
     return program
