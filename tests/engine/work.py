@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kernbench.machine.machine import Machine
 
-MOST_HOPS = 100_000  # of flits in queues without a limit: a quarter of a second
-MOST_HOPS_WITH_CREDITS = 6_000  # of flits in finite buffers, whose routers the interpreter goes through cycle by cycle: as long
+MOST_HOPS = 100_000  # of flits in queues without a limit: a quarter of a second of the interpreter
+MOST_HOPS_WITH_CREDITS = 6_000  # in about the same time: it goes through routers with finite buffers cycle by cycle
 
 
 class Work:
