@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import cache
 
 FS_PER_NS = 1_000_000
 
@@ -89,7 +90,14 @@ def _exact(quantity: object, unit: str) -> Fraction:
     number = Fraction(written)
     if got not in units:
         raise ValueError(f"got {quantity!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
-    return number * Fraction(str(units[got])) / Fraction(str(units[unit]))
+    return number if got == unit else number * _times(_DIMENSION_OF[unit], got, unit)
+
+
+@cache
+def _times(dimension: str, got: str, unit: str) -> Fraction:
+    """How many of one unit another is, exactly."""
+    units = DIMENSIONS[dimension]
+    return Fraction(str(units[got])) / Fraction(str(units[unit]))
 
 
 def _count_expected(quantity: object) -> str:

@@ -43,6 +43,15 @@ class _Branches(NamedTuple):
     nodes: np.ndarray  # int64[] reached through a link that goes on from another, the nearest first
     turns: np.ndarray  # int64[turn, 2] the link before, and the link to the node
     routes: np.ndarray  # int64[turn] that take it
+    depth: np.ndarray  # int64[turn] how many links the node is away
+
+
+class _Ways(NamedTuple):
+    """The turns of all branches, and the order in which each comes after the one before it on its way."""
+
+    turns: np.ndarray  # int64[turn, 2]
+    before: np.ndarray  # int64[turn] the turn before it on the way; the number of turns where there is none
+    by_depth: list[np.ndarray]  # int64[] turns that are equally far from their sources, the nearest first
 
 
 class ChannelOrder(NamedTuple):
@@ -62,10 +71,10 @@ def order_channels(machine: Machine, origins: Iterable[Origins], like: np.ndarra
     turns, routes = like[np.concatenate([b.turns for b in branches])], np.concatenate([b.routes for b in branches])
     keys, at = np.unique(turns[:, 0] * links + turns[:, 1], return_inverse=True)
     known = np.stack([keys // links, keys % links], axis=1)
-    weight, best = np.bincount(at, routes), None
+    weight, best, ways = np.bincount(at, routes), None, _connect(branches, links)
     for _ in range(_TRIALS):
         rank = _rank(links, known[np.lexsort((keys, -weight))].tolist())[like]
-        layer = np.concatenate([_layers(links, rank, found.turns) for found in branches])
+        layer = _layers(rank, ways)
         layers = int(layer.max(initial=0)) + 1
         if best is None or layers < best.layers:
             best = ChannelOrder(rank, layers, known)
@@ -116,9 +125,11 @@ def _walk(machine: Machine, origins: Origins) -> Iterator[_Branches]:
         for level in reversed(levels):
             np.add.at(routes, before[level], routes[level])
         nodes = np.concatenate([there[:0], *levels])
-        nodes = nodes[(before[nodes] != source) & (routes[nodes] > 0)]
-        nodes = nodes[~machine.node_store_and_forward[before[nodes]]]
-        yield _Branches(nodes, np.stack([last[before[nodes]], last[nodes]], axis=1).astype(np.int64), routes[nodes])
+        depth = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
+        on = (before[nodes] != source) & (routes[nodes] > 0) & ~machine.node_store_and_forward[before[nodes]]
+        nodes = nodes[on]
+        turns = np.stack([last[before[nodes]], last[nodes]], axis=1).astype(np.int64)
+        yield _Branches(nodes, turns, routes[nodes], depth[on])
 
 
 def _levels(source: int, there: np.ndarray, before: np.ndarray) -> list[np.ndarray]:
@@ -134,12 +145,25 @@ def _levels(source: int, there: np.ndarray, before: np.ndarray) -> list[np.ndarr
     return found
 
 
-def _layers(links: int, rank: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """int64[turn] the layer behind each turn of the ways from one source."""
-    layer, turned = [0] * links, rank[turns[:, 0]] >= rank[turns[:, 1]]
-    for (link, onward), more in zip(turns.tolist(), turned.tolist(), strict=True):
-        layer[onward] = layer[link] + more
-    return np.array(layer)[turns[:, 1]]
+def _connect(branches: list[_Branches], links: int) -> _Ways:
+    """Find the turn before each: from the same source, to the link that it leaves."""
+    turns, depth = (np.concatenate(arrays) for arrays in ([b.turns for b in branches], [b.depth for b in branches]))
+    source = np.repeat(np.arange(len(branches)), [len(b.turns) for b in branches])
+    left, taken = (source * links + turns[:, side] for side in (0, 1))  # a link is taken once from each source
+    order = np.argsort(taken)
+    at = np.searchsorted(taken, left, sorter=order)
+    found = np.append(order, len(turns))[at]
+    before = np.where(np.append(taken, -1)[found] == left, found, len(turns))
+    by_depth = np.argsort(depth, kind="stable")
+    return _Ways(turns, before, np.split(by_depth, np.flatnonzero(np.diff(depth[by_depth])) + 1))
+
+
+def _layers(rank: np.ndarray, ways: _Ways) -> np.ndarray:
+    """int64[turn] the layer behind each turn."""
+    layer = np.append(rank[ways.turns[:, 0]] >= rank[ways.turns[:, 1]], 0).astype(np.int64)
+    for turns in ways.by_depth:
+        layer[turns] += layer[ways.before[turns]]
+    return layer[:-1]
 
 
 def _rank(count: int, turns: Iterable[list[int]]) -> np.ndarray:

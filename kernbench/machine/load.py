@@ -14,6 +14,7 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -122,19 +123,32 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
 
 def model_files() -> list[Path]:
     """The sheets and drop-ins in all `models` folders, in a fixed order."""
-    files = sorted(file for folder in library.folders("models") for file in folder.glob("*.*"))
-    return [file for file in files if file.suffix in (".yaml", ".py") and library.is_file(file)]
+    return [Path(file) for file in _model_files()]
+
+
+def _model_files() -> list[str]:
+    """The same as texts: each load of a machine reads all of them."""
+    found: list[str] = []
+    for folder in library.folders("models"):
+        with suppress(OSError), os.scandir(folder) as entries:  # one that cannot be read has none, as for `find`
+            found += [entry.path for entry in entries if entry.name.endswith((".yaml", ".py")) and _is_file(entry)]
+    return sorted(found)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) or os.path.isfile(entry.path)
 
 
 def _key(path: Path, overrides: Mapping[str, object]) -> str:
     """The hash of what is known to be read: the topology, the overrides, all files in `models` folders, our sources."""
     digest = hashlib.sha256(_sources().encode())
     digest.update(json.dumps([path.stem, sorted(overrides.items())], default=repr).encode())
-    for file in (path, *model_files()):
+    for file in (str(path), *_model_files()):
         try:
-            text = file.read_bytes()
+            with open(file, "rb", buffering=0) as opened:
+                text = opened.read()
         except OSError as error:
-            if file == path:
+            if file == str(path):
                 raise InputError(f"{library.show_path(file)}: cannot be read: {error.strerror}") from None
             text = b""  # a sheet that cannot be read is an error where a topology names it
         digest.update(os.fsencode(file) + f" {len(text)}\n".encode())

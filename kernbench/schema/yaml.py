@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MOST_DEPTH = 50
 MOST_DIGITS = 1000  # of an integer
 MOST_VALUES = 1_000_000
+SHORT = 1 << 15  # letters of a file whose tree is kept
 _INT = re.compile(r"[-+]?\d+(_\d+)*")
 _HEX = re.compile(r"0x[0-9a-fA-F]+(_[0-9a-fA-F]+)*")
 _FLOAT = re.compile(r"[-+]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -78,10 +80,18 @@ def load(path: Path | str) -> Marked:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"{shown}: cannot be read: {reason}") from None
-    tree = parse(text, shown)
+    tree = _parse_again(text, shown) if len(text) <= SHORT else parse(text, shown)
     if tree.value is None:
         raise InputError(f"{shown}: the file is empty, expected a mapping")
     return tree
+
+
+@lru_cache(
+    maxsize=64
+)  # the sheets of a machine and a few topologies: a sweep reads the same ones for each of its machines
+def _parse_again(text: str, file: str) -> Marked:
+    """The tree of a text that may have been parsed before. Nobody changes a tree. Errors: as of `parse`."""
+    return parse(text, file)
 
 
 def parse(text: str, file: str) -> Marked:

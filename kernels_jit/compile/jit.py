@@ -1,7 +1,8 @@
 """The decorators of compiled functions, with all compile options and their reasons.
 
 * lazily: signatures written out would cost a second of import for every twenty functions;
-* entry points are cached, in a directory that follows all sources (see `compile.cache`);
+* entry points are cached, in a directory that follows all sources (see `compile.cache`), and loaded without what only a
+  compilation needs;
 * without the GIL, so that runs may share a process;
 * without fastmath, because results are the same bytes everywhere;
 * not in parallel inside a run: sweeps run points side by side, and `prange` forbids a later fork.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import numba
@@ -45,6 +47,32 @@ def inner_options() -> dict[str, Any]:
 
 _INNER = inner_options()
 
+
+@cache
+def lean_cache() -> type[Any] | None:
+    """numba's cache of a function, but that it loads machine code without the rules by which numba generates code.
+
+    numba imports all of them, and SciPy's linear algebra, before it loads a function: a fifth of the time of a short command.
+    Machine code needs none, only the runtime that counts references of arrays. A compilation loads the rules itself. None for a
+    numba in which this is done in another way, which then loads as it does.
+    """
+    try:
+        from numba.core.caching import FunctionCache
+        from numba.core.runtime.nrt import rtsys
+    except ImportError:
+        return None
+    if not all(hasattr(FunctionCache, name) for name in ("_load_overload", "_guard_against_spurious_io_errors")):
+        return None
+
+    class LeanCache(FunctionCache):
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+
+    return LeanCache
+
+
 CHECKED = os.environ.get("KERNBENCH_CHECKED", "0") not in ("", "0")
 """Whether loops assert their invariants (docs/engine.md). Tests switch it on; it is read when loops are imported."""
 
@@ -73,5 +101,7 @@ def _keep(compiled: Any) -> None:
     numba.config.CACHE_DIR = str(directory())  # type: ignore[attr-defined]
     try:
         compiled.enable_caching()
+        if (lean := lean_cache()) and type(compiled._cache) is lean.__base__:
+            compiled._cache = lean(compiled.py_func)
     finally:
         numba.config.CACHE_DIR = before  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from kernels_jit.compile.jit import inner_options, jit
+from kernels_jit.compile.jit import inner_options, jit, lean_cache
 
 
 def double(values):
@@ -48,3 +48,14 @@ def test_a_numba_without_private_options_compiles_all_the_same(monkeypatch):
     with pytest.warns(UserWarning, match="this numba compiles wrappers for inner functions too"):
         options = inner_options()
     assert numba.njit(**options)(double)(np.arange(5)) == 20
+
+
+def test_a_numba_that_loads_in_another_way_is_left_to_it(monkeypatch):
+    from numba.core import caching
+
+    make = lean_cache.__wrapped__
+    assert issubclass(make(), caching.FunctionCache)
+    monkeypatch.delattr(caching.Cache, "_guard_against_spurious_io_errors")
+    assert make() is None
+    monkeypatch.setitem(sys.modules, "numba.core.runtime.nrt", None)
+    assert make() is None

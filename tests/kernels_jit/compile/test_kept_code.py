@@ -19,6 +19,8 @@ pytestmark = [
 ]
 
 PROGRAM = """
+import sys
+
 import numpy as np
 from kernels_jit.compile.jit import jit
 
@@ -32,6 +34,7 @@ def seven(x):
 
 print(seven(14), triple(2))
 print(sum(sum(function.stats.cache_hits.values()) for function in (seven, triple)))
+print("numba.misc.cffiimpl" in sys.modules)
 """
 
 
@@ -70,10 +73,11 @@ def kept(compiled: Path, tmp_path: Path) -> None:
 
 
 def hits(process: subprocess.Popen[str]) -> int:
-    """How many overloads the program found; its results are right and it complains of nothing."""
+    """How many overloads the program found; its results are right, it complains of nothing, and only to compile takes rules."""
     out, err = process.communicate()
-    result, found = out.splitlines()
+    result, found, rules = out.splitlines()
     assert (process.returncode, err, result) == (0, "", "44 6")
+    assert rules == str(int(found) < 2)
     return int(found)
 
 
