@@ -14,6 +14,7 @@ from kernbench.machine import load_machine
 from kernbench.machine.channel_layers import layers_of
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.load import compile_machine
+from kernbench.machine.sip_channels import _TRAFFIC
 
 CREDIT = {"flow_control": "credit"}
 
@@ -104,3 +105,33 @@ def test_replies_need_a_channel_of_their_own():
     says = "^requests and replies take virtual channels of their own, but a class of ports has 1; give each class of ports 2 "
     with pytest.raises(InputError, match=says):
         load_machine("tiny", {**CREDIT, "io_port.virtual_channels": 1})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {
+            "sips.count": 4,
+            "sips.w": 4,
+            "sips.h": 1,
+            "sips.wiring": "direct",
+            "sips.topology": "ring_1d",
+            "pcie_ep.store_and_forward": False,
+        },
+        {"sips.count": 3, "sips.wiring": "direct", "sip.cubes.h": 2, "pcie_ep.store_and_forward": True},
+        {"sip.cubes.w": 3},
+    ],
+)
+def test_as_many_layers_are_counted_as_the_longest_way_takes(fields):
+    ports = {f"{name}_port.virtual_channels": 16 for name in ("noc", "ucie", "io", "memory")}
+    machine = load_machine("tiny", {**CREDIT, **fields, **ports})
+    kinds = np.array(machine.node_kind)
+    most = 0
+    for intent, sources, ends in _TRAFFIC:
+        for source in np.flatnonzero(np.isin(kinds, sources)):
+            last = machine.routing.tree(int(source), intent)
+            for end in np.flatnonzero(np.isin(kinds, ends) & (last >= 0)):
+                way = np.array(machine.routing.edges_between(int(source), int(end), intent), np.int64)
+                whole = machine.node_store_and_forward[machine.edge_src[way]]
+                most = max(most, int(layers_of(machine.channel_order, way, whole, is_reply=False).max(initial=0)) + 1)
+    assert machine.flow_control.layers == most

@@ -115,7 +115,7 @@ def test_the_page_works_from_the_disk(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("/")
     page.keyboard.type("variant=plain")
     page.wait_for_selector("text=4 of 12 points")
-    assert "search=variant%3Dplain" in page.url
+    page.wait_for_url(lambda url: "search=variant%3Dplain" in url)
     page.reload()
     page.wait_for_selector("text=4 of 12 points")
     page.locator(".table tbody tr").first.click()

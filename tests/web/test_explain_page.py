@@ -55,7 +55,7 @@ def test_a_run_is_explained_on_demand_and_put_beside_another(page: Page, tmp_pat
         page.goto(f"{address}#/run/plain/explain")
         page.get_by_label("Beside it").select_option("other")
         page.wait_for_selector("text=Both have the same latency.")
-        assert "with=other" in page.url
+        page.wait_for_url(lambda url: "with=other" in url)
         page.keyboard.press("Escape")
         page.wait_for_selector("section[aria-label='Two runs']", state="detached")
 
@@ -73,7 +73,7 @@ def test_a_point_is_run_from_its_panel_cancelled_and_opened(page: Page, tmp_path
         (tmp_path / "command" / "waits").unlink()
         page.get_by_role("button", name="Run this point").click()
         page.get_by_label("What bound the run").wait_for()
-        assert "/run/swept" in page.url
+        page.wait_for_url(lambda url: "/run/swept" in url)
         page.go_back()
         page.get_by_role("link", name="Open the run").wait_for()
 

@@ -57,25 +57,25 @@ def test_filters_are_one_in_brushes_table_and_address(page: Page, address: str) 
     page.get_by_label("Filter M", exact=True).fill(">=2")
     page.wait_for_selector("text=8 of 12 points")
     assert set(shown(page)) == {"2", "4"}
-    assert "f.M=%3E%3D2" in page.url
-    box = page.locator(".parallel canvas").bounding_box()
+    page.wait_for_url(lambda url: "f.M=%3E%3D2" in url)
+    box = page.locator(".parallel [aria-busy=false] canvas").bounding_box()
     assert box
     axis = 84 + (box["width"] - 84 - 92) / 4  # the second of five axes, topology.noc.gbs: its upper half is 128
     drag(page, box, (axis, 70), (axis, 62 + (box["height"] - 62 - 16) / 2))
     page.wait_for_selector("text=4 of 12 points")
-    assert "f.topology.noc.gbs=128" in page.url
+    page.wait_for_url(lambda url: "f.topology.noc.gbs=128" in url)
     page.reload()
     page.wait_for_selector("text=4 of 12 points")
     page.keyboard.press("Escape")
     page.wait_for_selector(".chips button", state="detached")
     assert len(shown(page)) == 12
-    assert "f." not in page.url
+    page.wait_for_url(lambda url: "f." not in url)
 
 
 def test_a_brush_over_the_plot_filters_both_columns_and_a_double_click_ends_it(page: Page, address: str) -> None:
     page.goto(f"{address}#/sweep/swept?x=M&y=latency_ns")
     page.wait_for_selector(".table tbody tr")
-    box = page.locator(".scatter canvas").bounding_box()
+    box = page.locator(".scatter [aria-busy=false] canvas").bounding_box()
     assert box
     drag(page, box, (80, 40), (box["width"] / 2 + 30, box["height"] - 50))
     page.wait_for_url(lambda url: "f.M=1%2C2&f.latency_ns=" in url)
@@ -226,7 +226,7 @@ def test_a_part_is_searched_zoomed_to_and_told_with_its_sources(page: Page, addr
     panel.wait_for()
     assert "sip0.cube1.pe1.pe_gemm" in panel.inner_text()
     assert "KernBench architecture" in panel.inner_text()
-    assert "select=sip0.cube1.pe1.pe_gemm&at=" in page.url
+    page.wait_for_url(lambda url: "select=sip0.cube1.pe1.pe_gemm&at=" in url)
     seen = page.url
     canvas = page.locator(".drawing canvas")
     box = canvas.bounding_box()

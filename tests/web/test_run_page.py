@@ -67,8 +67,8 @@ def test_tabs_keep_the_part_and_the_time(page: Page, address: str) -> None:
     page.wait_for_url(lambda url: "#/run/ran/explain?" in url)
     page.keyboard.press("V")
     page.wait_for_selector("h2 >> text=sip0.cube0.pe0.pe_gemm")
-    for kept in ("/machine?", "time=100..400", "now=200", "select=sip0.cube0.pe0.pe_gemm"):
-        assert kept in page.url
+    kept = ("/machine?", "time=100..400", "now=200", "select=sip0.cube0.pe0.pe_gemm")
+    page.wait_for_url(lambda url: all(part in url for part in kept))
 
 
 def test_the_time_is_moved_played_and_paused(page: Page, address: str) -> None:
@@ -121,10 +121,10 @@ def test_colours_and_the_path_are_chosen_and_in_the_address(page: Page, address:
     assert "GB/s" in legend.inner_text()
     page.locator(".drawing canvas").press("c")
     legend.wait_for(state="detached")
-    assert "by=function" in page.url
+    page.wait_for_url(lambda url: "by=function" in url)
     page.locator(".drawing canvas").press("c")
     legend.wait_for()
-    assert "by=" not in page.url
+    page.wait_for_url(lambda url: "by=" not in url)
     assert "Critical path" in page.locator(".now").inner_text()
     page.keyboard.press("p")
     page.locator(".now").wait_for(state="detached")

@@ -10,7 +10,7 @@ import {
 import { color, init, use, type EChartsType } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import type { EChartsOption } from "echarts";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Palette } from "./palette";
 
 use([ParallelChart, ScatterChart, LineChart, BrushComponent, GridComponent, MarkAreaComponent]);
@@ -29,6 +29,7 @@ interface ChartProps {
 export function Chart({ option, label, onReady, onDrawn, replace }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
+  const [isBusy, setBusy] = useState(true); // until there is something to point at
   useEffect(() => {
     const drawn = init(box.current!, null, { renderer: "canvas" });
     chart.current = drawn;
@@ -45,10 +46,11 @@ export function Chart({ option, label, onReady, onDrawn, replace }: ChartProps) 
     const timer = setTimeout(() => {
       chart.current?.setOption(option, { replaceMerge: [...replace], lazyUpdate: false });
       if (chart.current) onDrawn?.(chart.current);
+      setBusy(false);
     }, AFTER_MS);
     return () => clearTimeout(timer);
   }, [option]);
-  return <div class="chart" ref={box} role="img" aria-label={label} />;
+  return <div class="chart" ref={box} role="img" aria-label={label} aria-busy={isBusy} />;
 }
 
 export const FONT = { fontFamily: "system-ui, sans-serif", fontSize: 12 };

@@ -2,7 +2,7 @@
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { machineAbout, machineArrow } from "./api";
 import { useKeys } from "./keys";
 import { usePalette, type Palette } from "./palette";
@@ -62,7 +62,8 @@ function useCamera(data: Data, settings: MachineSettings, onSettled: (camera: Ca
   const [camera, setCamera] = useState<Camera>({ x: 0, y: 0, k: 1 });
   const latest = useRef(onSettled);
   latest.current = onSettled;
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // before the canvas is seen: a key or a wheel may come at once
     const box = canvas.current!;
     const fit = cameraOf(data.extent, box);
     const made = zoom<HTMLCanvasElement, unknown>().scaleExtent([fit.k * 0.5, fit.k * 3000]);

@@ -2,7 +2,7 @@
 // they do; what is under the pointer, and what is selected, are ringed. A click there selects the part here.
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Machine } from "./machine_data";
 import { draw, nodeAt, type Camera, type Tones } from "./machine_draw";
 import { sliceAt, type Slices } from "./timeline_slices";
@@ -36,7 +36,7 @@ export function MachinePane({ machine, slices, nodeOfTrack, lit, selected, tones
   const [hovered, setHovered] = useState<number | null>(null);
   const pale = useMemo(() => paleTones(tones), [tones]);
   const fit = (box: HTMLCanvasElement) => select(box).call(behaviour.current!.transform, fitted(machine, box));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const box = canvas.current!;
     const made = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.01, 1e5]);
     made.on("zoom", ({ transform: { x, y, k } }: D3ZoomEvent<HTMLCanvasElement, unknown>) => setCamera({ x, y, k }));
