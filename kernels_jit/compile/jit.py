@@ -101,7 +101,7 @@ def _keep(compiled: Any) -> None:
     numba.config.CACHE_DIR = str(directory())  # type: ignore[attr-defined]
     try:
         compiled.enable_caching()
-        if (lean := lean_cache()) and type(compiled._cache) is lean.__base__:
+        if (lean := lean_cache()) and type(getattr(compiled, "_cache", None)) is lean.__base__:
             compiled._cache = lean(compiled.py_func)
     finally:
         numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
