@@ -76,6 +76,10 @@ STATE = record(
     "window_fs",  # how far one network pass may go
     "slack_fs",  # how far beyond the horizon a station may serve what arrived before it
     "ahead_fs",  # the most that any station may look ahead
+    "eager_fs",  # horizon of the latest eager pass
+    "lazy",  # 1: of a stretch of passes the first alone is eager
+    "stretch_fs",  # horizon of the first pass of the stretch under way
+    "stretch_passes",  # passes begun before it
     "pending_row",  # MOVE and PIPE rows from this one on may take routes that are not laid; NEVER: none does
     # A network pass, which may be interrupted, and why it was: see `station.serve_station`.
     "limit_fs",  # nothing lands or enters the network before

@@ -7,7 +7,7 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import HOP_WORDS, PORT_WORDS, hop_at, port_at, route_at, state_at, step_at, transfer_at
 from kernels_jit.layout.records import BLOCK, FLIT_SHIFT, NEVER
 from kernels_jit.simulate.hops import hop_of
-from kernels_jit.simulate.port_queues import has_block, inject, note_arrival, put
+from kernels_jit.simulate.port_queues import append, has_block, inject, note_arrival, put
 from kernels_jit.simulate.stops import FULL, GATHERED, SERVED_ALL
 
 _NONE = codes.NONE
@@ -56,7 +56,7 @@ def copy_flit(m, pool, place, count, left, arrival):
             port += stripe % step.stripes * step.ports_per_stripe * PORT_WORDS
         entry = at_hop // HOP_WORDS << FLIT_SHIFT | left
         place, count = branch.next, count - 1
-        if not _enter(m, pool, port_at(m, port), entry, branch.owner, fs):
+        if not _enter(m, pool, port_at(m, port), entry, branch.owner, fs, step.overhead_fs > 0):
             state.stop_port, state.stop_entry, state.stop_fs = port, entry, fs
             state.stop_branch, state.stop_forks = place, count
             state.stop_left, state.stop_arrival_fs = left, arrival
@@ -75,7 +75,7 @@ def _pass_gate(hop, arrival, overhead_fs):
 
 
 @inner
-def _enter(m, pool, port, entry, owner, fs):
+def _enter(m, pool, port, entry, owner, fs, is_gated):
     """A flit enters the queue of a port. Returns whether there is a place for it."""
     if port.fs == NEVER:
         port.fs, port.entry, port.owner = fs, entry, owner
@@ -83,7 +83,9 @@ def _enter(m, pool, port, entry, owner, fs):
         return True
     if port.tail & (BLOCK - 1) == 0 and not has_block(m):
         return False
-    if put(m, pool, port, entry, fs):
+    if not is_gated:
+        append(m, pool, port, entry, fs)
+    elif put(m, pool, port, entry, fs):
         note_arrival(m, port.rank, fs)
     return True
 

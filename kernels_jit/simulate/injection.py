@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels_jit.compile.jit import CHECKED, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import hop_at, job_at, move_at, transfer_at
+from kernels_jit.layout.access import hop_at, job_at, move_at, route_at, transfer_at
 from kernels_jit.simulate.closed_form import landing_bound
 from kernels_jit.simulate.event_heap import push_bound
 from kernels_jit.simulate.hops import hop_of, set_hops
@@ -24,7 +24,7 @@ def enter(m, op, place):
     inject(m, transfer, first, transfer.start_fs)
     if is_awaited(m, op, transfer.job):
         bound_fs = landing_bound(m, first, end, flits, transfer.last_bytes, transfer.stripe, transfer.start_fs)
-        push_bound(m, max(bound_fs, transfer.start_fs + 1), place)
+        push_bound(m, max(bound_fs, transfer.start_fs + 1) + following_fs(m, op, place), place)
 
 
 @inner
@@ -43,3 +43,11 @@ def is_awaited(m, op, job_place):
     job = job_at(m, job_place)
     move = move_at(op, job.row)
     return move.done != _NONE or move.hold != _NONE or move.arrive != _NONE or job.plan != _NONE
+
+
+@inner
+def following_fs(m, op, place):
+    """How long after it has landed the first thing follows from a transfer to one: no time if its arrival is counted."""
+    transfer = transfer_at(m, place)
+    is_counted = move_at(op, job_at(m, transfer.job).row).arrive != _NONE
+    return 0 if is_counted else route_at(m, transfer.route).tail_fs

@@ -71,7 +71,7 @@ def run(
                 return codes.IDLE
             why = serve_until(m, rows, own, bound_fs, slots, stop)
             if why == SERVED_ALL:
-                renew_bounds(m, bound_fs, max(bound_fs, next_service_fs(m, NEVER)))
+                renew_bounds(m, rows, bound_fs, max(bound_fs, next_service_fs(m, NEVER)))
             elif why == FULL:
                 return codes.GROW_SLOTS
             continue
@@ -122,11 +122,12 @@ def check_done(m, place, now):
 
 
 @inner
-def renew_bounds(m, horizon, due_fs):
+def renew_bounds(m, op, horizon, due_fs):
     """Transfers whose bound the horizon has passed have landed, or get a later one; the next service is due at `due_fs`."""
     state = state_at(m, 0)
     while state.bound_n > 0 and bound_at(m, state.bounds).fs <= horizon:
         place = pop_bound(m)
-        if transfer_at(m, place).from_step != codes.NONE:
-            push_bound(m, next_bound(m, place, due_fs), place)
+        bound_fs = next_bound(m, op, place, due_fs)
+        if bound_fs != codes.NONE:
+            push_bound(m, bound_fs, place)
             state.rebounds += 1

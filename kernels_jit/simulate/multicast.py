@@ -58,12 +58,7 @@ def start_multicast(m, op, times, job_place, now):
         if route_at(m, branch.route).parent == _NONE:
             inject(m, branch, branch.first_step, start_fs)
         place = branch.next
-    awaited = is_tree_awaited(m, op, job_place)
-    for _ in range(count):
-        bound_fs = _pass_bounds(m, place)
-        if awaited and route_at(m, transfer_at(m, place).route).destination != _NONE:
-            push_bound(m, max(bound_fs, start_fs + 1), place)
-        place = transfer_at(m, place).next
+    _push_bounds(m, op, job_place, first, start_fs + 1)
 
 
 @inner
@@ -143,6 +138,24 @@ def _queue_branches(m, first, count, start_fs):
 
 
 @inner
+def _push_bounds(m, op, job_place, first, soonest_fs):
+    """First bounds of a multicast that is about to begin: of each landing if arrivals are counted, else of its completion."""
+    is_counted, place, complete_fs = counts_arrivals(m, op, job_place), first, _NONE
+    while True:
+        route = route_at(m, transfer_at(m, place).route)
+        bound_fs = max(_pass_bounds(m, place), soonest_fs)
+        if route.destination != _NONE:
+            complete_fs = max(complete_fs, bound_fs + route.tail_fs)
+            if is_counted:
+                push_bound(m, bound_fs, place)
+        place = transfer_at(m, place).next
+        if place == first:
+            break
+    if not is_counted and is_awaited(m, op, job_place):
+        push_bound(m, complete_fs, first)
+
+
+@inner
 def _pass_bounds(m, place):
     """The time before which the last flit of a branch does not come to its end; the branches that begin there know it too.
 
@@ -184,10 +197,16 @@ def arrival_counter(m, op, place):
 @inner
 def is_tree_awaited(m, op, job_place):
     """Whether anything can follow from the transfer to many of a job, or from one of its arrivals."""
-    if is_awaited(m, op, job_place):
-        return True
-    row = job_at(m, job_place).row
-    for arrival in range(row + 1, row + 1 + route_at(m, move_at(op, row).route).destinations):
+    return is_awaited(m, op, job_place) or counts_arrivals(m, op, job_place)
+
+
+@inner
+def counts_arrivals(m, op, job_place):
+    """Whether an arrival of the transfer to many of a job is added to a counter. A stage of a plan counts none."""
+    job = job_at(m, job_place)
+    if job.plan != _NONE:
+        return False
+    for arrival in range(job.row + 1, job.row + 1 + route_at(m, move_at(op, job.row).route).destinations):
         if arrive_at(op, arrival).counter != _NONE:
             return True
     return False
@@ -212,14 +231,7 @@ def land_branch(m, op, times, place, fs):
 def _complete(m, op, times, place):
     """All destinations are reached: schedule the completion, when the last acknowledgement is back, or be simply over."""
     state = state_at(m, 0)
-    done_fs, last, at = _NONE, place, place
-    while True:
-        route = route_at(m, transfer_at(m, at).route)
-        if route.destination != _NONE and transfer_at(m, at).latest_fs + route.tail_fs > done_fs:
-            done_fs, last = transfer_at(m, at).latest_fs + route.tail_fs, at
-        at = transfer_at(m, at).next
-        if at == place:
-            break
+    done_fs, last = completion_of(m, place)
     transfer = transfer_at(m, last)
     if is_tree_awaited(m, op, transfer.job):
         schedule(m, done_fs, (codes.DONE << codes.KIND_SHIFT) | transfer.owner, transfer.stamp, last)
@@ -228,6 +240,19 @@ def _complete(m, op, times, place):
     state.latest_fs = max(state.latest_fs, done_fs)
     state.events += 1
     free_job(m, free_branches(m, last))
+
+
+@inner
+def completion_of(m, place):
+    """When a transfer to many is complete whose destinations are all reached, and the branch that is acknowledged last."""
+    done_fs, last, at = _NONE, place, place
+    while True:
+        route = route_at(m, transfer_at(m, at).route)
+        if route.destination != _NONE and transfer_at(m, at).latest_fs + route.tail_fs > done_fs:
+            done_fs, last = transfer_at(m, at).latest_fs + route.tail_fs, at
+        at = transfer_at(m, at).next
+        if at == place:
+            return done_fs, last
 
 
 @inner

@@ -5,7 +5,9 @@ that is due before a horizon: when its turn comes, everything upstream has been 
 and it only merges them by (arrival, owner, flit). What has arrived before the horizon may be served well beyond it
 (`slack_fs`): then a transfer that stands in a long queue is known to land long before it does, and passes are few; but not
 without end, or a long message would fill the queues instead of waiting at its source. And what arrives after the horizon may
-be served where no route begins, as far as all that will come is known (`ahead_fs` of a visit).
+be served where no route begins, as far as all that will come is known (`ahead_fs` of a visit). An *eager* pass visits a
+station for that alone. A *lazy* one visits only those that must serve before the horizon: where passes are a flit or two apart,
+most stations then serve in one visit what has gathered since the last eager pass.
 
 How far a pass may go: nothing may be injected before the horizon. Injections follow from landings, and no transfer lands
 before its bound; the smallest bound is the horizon. A transfer that has not landed by its bound gets a new one from what is
@@ -26,6 +28,7 @@ from kernels_jit.layout.access import (
     SLOT_WORDS,
     SOURCE_WORDS,
     port_at,
+    route_at,
     source_at,
     state_at,
     station_at,
@@ -36,13 +39,18 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import FLIT_MASK, FLIT_SHIFT, GROUP_SHIFT, NEVER
 from kernels_jit.simulate.closed_form import landing_bound, service_fs
 from kernels_jit.simulate.forks import copy_flit, release_gathered
+from kernels_jit.simulate.injection import following_fs
+from kernels_jit.simulate.multicast import counts_arrivals
 from kernels_jit.simulate.packet_link import serve_packets
 from kernels_jit.simulate.port_queues import inject, note_arrival, put
 from kernels_jit.simulate.station import serve_station
 from kernels_jit.simulate.stops import FULL, SERVED_ALL
-from kernels_jit.simulate.transfers import deliver, is_delivery_awaited
+from kernels_jit.simulate.transfers import deliver, following_at_fs
 
 _NONE = codes.NONE
+THICK = (
+    4  # passes in a stretch, a quarter of the most that a station looks ahead, from which on those of the next are lazy
+)
 STOPPED = 3  # why `serve_until` came back, if it is none of the reasons of `serve_station`
 
 
@@ -92,9 +100,25 @@ def serve_until(m, op, times, horizon, pool, stop):
             state.pass_fs = min(horizon, begin + state.window_fs)
             state.at_word, state.at_bit, state.landed_n = 0, 0, 0
             state.passes += 1
+            choose_kind(state)
         if not network_pass(m, op, times, state.pass_fs, pool):
             return FULL
         state.pass_fs = _NONE
+
+
+@inner
+def choose_kind(state):
+    """Let the pass that begins be eager, unless passes have come thick of late: then the first of a stretch is.
+
+    Any choice is right. In checked runs every third pass is eager, so that tests meet both kinds however far apart they are.
+    """
+    is_first = state.pass_fs >= state.stretch_fs + (state.ahead_fs >> 2)
+    if is_first:
+        state.lazy = state.passes - state.stretch_passes >= THICK
+        state.stretch_fs, state.stretch_passes = state.pass_fs, state.passes
+    is_eager = state.passes % 3 == 0 if CHECKED else is_first or state.lazy == 0
+    if is_eager:
+        state.eager_fs = state.pass_fs
 
 
 @inner
@@ -117,8 +141,7 @@ def network_pass(m, op, times, horizon, pool):
         place = m[state.landed + k]
         transfer = transfer_at(m, place)
         if CHECKED:
-            early = transfer.latest_fs < state.limit_fs and is_delivery_awaited(m, op, place)
-            assert not early, "a transfer lands before its bound"
+            assert following_at_fs(m, op, place) >= state.limit_fs, "a transfer lands before its bound"
         deliver(m, op, times, place, transfer.latest_fs)
     return True
 
@@ -139,7 +162,8 @@ def visit_stations(m, pool, horizon):
     """Visit the stations in order, from where the last visit was interrupted. Returns as `serve_station` does."""
     state = state_at(m, 0)
     pending, word_fs, group_fs = state.pending, state.word_fs, state.group_fs
-    latest = horizon + state.ahead_fs
+    is_eager = state.eager_fs == horizon
+    latest = horizon + state.ahead_fs if is_eager else horizon  # services that are due later need no visit
     skip, word, words = state.at_bit, state.at_word - 1, state.words
     while word + 1 < words:
         word += 1
@@ -153,7 +177,7 @@ def visit_stations(m, pool, horizon):
         while todo != 0:
             bit = lowest_bit(todo)
             visit = visit_at(m, word * 64 + bit)
-            if visit.head_fs >= horizon + visit.ahead_fs:
+            if visit.head_fs >= (horizon + visit.ahead_fs if is_eager else horizon):
                 todo &= todo - 1
                 continue
             prefetch_next_visits(m, pool, word * 64, todo & todo - 1)
@@ -200,7 +224,35 @@ def prefetch_next_visits(m, pool, rank, todo):
 
 
 @inner
-def next_bound(m, place, due_fs):
+def next_bound(m, op, place, due_fs):
+    """A time before which nothing follows from a transfer, or NONE if it has landed; what is due before `due_fs` has begun."""
+    transfer = transfer_at(m, place)
+    if transfer.branch != 0 and not counts_arrivals(m, op, transfer.job):
+        return _next_completion(m, place, due_fs)
+    if transfer.from_step == _NONE:
+        return _NONE
+    landing_fs = _next_landing(m, place, due_fs)
+    return landing_fs if transfer.branch != 0 else landing_fs + following_fs(m, op, place)
+
+
+@inner
+def _next_completion(m, place, due_fs):
+    """A time before which the ring of a multicast is not complete, or NONE if all its destinations are reached."""
+    complete_fs, is_awaited, at = _NONE, False, place
+    while True:
+        branch = transfer_at(m, at)
+        route = route_at(m, branch.route)
+        if route.destination != _NONE:
+            is_awaited |= branch.from_step != _NONE
+            landed_fs = branch.latest_fs if branch.from_step == _NONE else _next_landing(m, at, due_fs)
+            complete_fs = max(complete_fs, landed_fs + route.tail_fs)
+        at = branch.next
+        if at == place:
+            return complete_fs if is_awaited else _NONE
+
+
+@inner
+def _next_landing(m, place, due_fs):
     """A time before which a transfer does not land, all services due before `due_fs` having begun.
 
     Two things hold it up: what has not been gathered must pass the station before, one flit at a time, and the last flit

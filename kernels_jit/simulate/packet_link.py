@@ -41,7 +41,7 @@ _NONE = codes.NONE
 def serve_packets(m, pool, visit, horizon):
     """Begin all services at a link that are due before the horizon, or known beyond it. Returns as `serve_station` does."""
     state, station = state_at(m, 0), station_at(m, visit.station)
-    known_fs, late_fs = horizon + visit.ahead_fs, horizon + state.slack_fs
+    known_fs, late_fs = max(horizon, state.eager_fs + visit.ahead_fs), horizon + state.slack_fs
     word = state.packets + (visit.station - state.stations) // STATION_WORDS
     why = SERVED_ALL
     while why == SERVED_ALL:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit.compile.jit import CHECKED, inner
+from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     HOP_WORDS,
@@ -131,6 +131,16 @@ def put(m, pool, port, entry, fs):
     _set_slot(slot_at(pool, at), port.fs, port.entry)
     port.fs, port.entry, port.owner = fs, entry, owner_of(m, entry)
     return True
+
+
+@inlined
+def append(m, pool, port, entry, fs):
+    """Put a flit at the end of a queue that has a flit and a slot: a feeder's flits depart in order (docs/engine.md, 5)."""
+    at = port.tail
+    if at & (BLOCK - 1) == 0:
+        at = take_block(m, pool, port)
+    _set_slot(slot_at(pool, at), fs, entry)
+    port.tail = at + 1
 
 
 @inner

@@ -175,6 +175,7 @@ def revoke_reservation(m, op, times, number):
         transfer.claims = 1
         transfer.stamp += 1  # its scheduled delivery and completion become stale
         state.reopened += 1
+        state.eager_fs = 0  # its flits may come before what stations knew (docs/engine.md, 7)
         enter(m, op, place)
 
 

@@ -25,13 +25,13 @@ from kernels_jit.simulate.closed_form import service_fs
 from kernels_jit.simulate.forks import pass_fork
 from kernels_jit.simulate.hops import step_of
 from kernels_jit.simulate.port_queues import (
+    append,
     has_block,
     insert_source,
     leave_block,
     note_arrival,
     owner_of,
     put,
-    take_block,
 )
 from kernels_jit.simulate.stops import FULL, GATHERED, SERVED_ALL
 
@@ -50,7 +50,7 @@ def serve_station(m, pool, visit, horizon):
     state, station, turn_fs = state_at(m, 0), station_at(m, visit.station), visit.turn_fs
     full_fs, propagation_fs = station.full_fs, station.propagation_fs
     first_port, end_port = station.port, station.port_end
-    known_fs, late_fs = horizon + visit.ahead_fs, horizon + state.slack_fs
+    known_fs, late_fs = max(horizon, state.eager_fs + visit.ahead_fs), horizon + state.slack_fs
     source_fs, source_entry, source_owner = first_of_source(m, station)
     free_fs, busy_fs, served, why = station.free_fs, 0, 0, SERVED_ALL
     while why == SERVED_ALL:
@@ -231,8 +231,7 @@ def enter_port(m, pool, port, place, onward, entry, arrival):
         prefetch(m, visit_at(m, port.rank).station)
         note_arrival(m, port.rank, arrival)
         return SERVED_ALL
-    slot = port.tail
-    if slot & (BLOCK - 1) == 0 and not has_block(m):
+    if port.tail & (BLOCK - 1) == 0 and not has_block(m):
         state = state_at(m, 0)
         state.stop_port, state.stop_entry, state.stop_fs = place_of(m, port), entry, arrival
         state.stop_forks = 0
@@ -241,9 +240,5 @@ def enter_port(m, pool, port, place, onward, entry, arrival):
         if put(m, pool, port, entry, arrival):
             note_arrival(m, port.rank, arrival)
         return SERVED_ALL
-    if slot & (BLOCK - 1) == 0:
-        slot = take_block(m, pool, port)
-    queued = slot_at(pool, slot)  # at the end: a feeder's flits depart in order (docs/engine.md, 5)
-    queued.fs, queued.entry = arrival, entry
-    port.tail = slot + 1
+    append(m, pool, port, entry, arrival)
     return SERVED_ALL

@@ -13,16 +13,17 @@ from __future__ import annotations
 from kernels_jit.compile.jit import inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
-from kernels_jit.layout.records import COUNTED
+from kernels_jit.layout.records import COUNTED, NEVER
 from kernels_jit.simulate.credit_claims import claim_links
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
-from kernels_jit.simulate.injection import enter, is_awaited
+from kernels_jit.simulate.injection import enter, following_fs, is_awaited
 from kernels_jit.simulate.job_pool import free_job
 from kernels_jit.simulate.multicast import (
     arrival_counter,
+    completion_of,
+    counts_arrivals,
     free_branches,
-    is_tree_awaited,
     land_branch,
     start_multicast,
 )
@@ -108,10 +109,16 @@ def free_transfer(m, place):
 
 
 @inner
-def is_delivery_awaited(m, op, place):
-    """Whether anything can follow from the delivery of a transfer, or of a branch of one."""
+def following_at_fs(m, op, place):
+    """When the first thing follows from a transfer or a branch that has just landed; NEVER if nothing does."""
     transfer = transfer_at(m, place)
-    return is_awaited(m, op, transfer.job) if transfer.branch == 0 else is_tree_awaited(m, op, transfer.job)
+    if transfer.branch == 0:
+        is_followed = is_awaited(m, op, transfer.job)
+        return transfer.latest_fs + following_fs(m, op, place) if is_followed else NEVER
+    if counts_arrivals(m, op, transfer.job):
+        return transfer.latest_fs
+    is_last = job_at(m, transfer.job).left == 1
+    return completion_of(m, place)[0] if is_last and is_awaited(m, op, transfer.job) else NEVER
 
 
 @inner

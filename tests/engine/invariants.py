@@ -179,8 +179,12 @@ def _bounds(session: Session) -> Iterator[str]:
         transfer = at(memory, r.TRANSFER, place)
         if transfer["from_step"] != NONE and transfer["closed"] != 0:
             yield f"the transfer at {place} is in the network and done in closed form"
-        if transfer["from_step"] != NONE and _is_awaited(session, transfer) and counts[place] != 1:
-            yield f"the transfer at {place} is awaited in the network and has {counts[place]} bounds"
+        if transfer["from_step"] != NONE and _is_awaited(session, transfer):
+            count = (
+                counts[place] if _has_own_bound(session, transfer) else sum(counts[one] for one in _ring(memory, place))
+            )
+            if count != 1:
+                yield f"the transfer at {place} is awaited in the network and has {count} bounds"
 
 
 def _credits(session: Session) -> Iterator[str]:
@@ -246,17 +250,41 @@ def _count_users(memory: Memory, links: int) -> np.ndarray:
     return found
 
 
+def _ring(memory: Memory, place: int) -> list[int]:
+    """The places of all branches of a transfer to many."""
+    ring = [place]
+    while (onward := int(at(memory, r.TRANSFER, ring[-1])["next"])) != place:
+        ring.append(onward)
+    return ring
+
+
+def _has_own_bound(session: Session, transfer: np.void) -> bool:
+    """Whether the landing of a transfer has a bound, and not only the completion of one to many of which it is a branch."""
+    return transfer["branch"] == 0 or _counts_arrivals(session, transfer)
+
+
 def _is_awaited(session: Session, transfer: np.void) -> bool:
     """Whether something follows from a transfer; of a branch of one to many, from that whole where a destination is."""
     memory = session._memory
-    job, route = at(memory, r.JOB, int(transfer["job"])), memory.table("routes", r.ROUTE, memory["route_n"])
-    own, row = route[transfer["route"]], int(job["row"])
-    move = session._op[row].view(r.MOVE_OP)[0]
-    arrivals = [session._op[row + 1 + n] for n in range(own["destinations"])] if job["plan"] == NONE else []
+    job, own = at(memory, r.JOB, int(transfer["job"])), _route(memory, transfer)
+    move = session._op[int(job["row"])].view(r.MOVE_OP)[0]
     if own["destinations"] and own["destination"] == NONE:
         return False
-    counted = any(arrival.view(r.ARRIVE_OP)[0]["counter"] != NONE for arrival in arrivals)
-    return job["plan"] != NONE or counted or any(move[field] != NONE for field in ("done", "hold", "arrive"))
+    is_counted = _counts_arrivals(session, transfer)
+    return job["plan"] != NONE or is_counted or any(move[field] != NONE for field in ("done", "hold", "arrive"))
+
+
+def _counts_arrivals(session: Session, transfer: np.void) -> bool:
+    """Whether an arrival of the transfer to many of which this is a branch is added to a counter."""
+    job = at(session._memory, r.JOB, int(transfer["job"]))
+    if job["plan"] != NONE:
+        return False
+    rows = range(int(job["row"]) + 1, int(job["row"]) + 1 + int(_route(session._memory, transfer)["destinations"]))
+    return any(session._op[row].view(r.ARRIVE_OP)[0]["counter"] != NONE for row in rows)
+
+
+def _route(memory: Memory, transfer: np.void) -> np.void:
+    return memory.table("routes", r.ROUTE, memory["route_n"])[transfer["route"]]
 
 
 def _stations(session: Session) -> Iterator[str]:
