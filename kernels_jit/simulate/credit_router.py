@@ -17,6 +17,7 @@ from kernels_jit.layout.access import (
     ASK_WORDS,
     INPUT_WORDS,
     ROUTE_WORDS,
+    TIME_WORDS,
     ask_at,
     channel_at,
     input_at,
@@ -25,7 +26,17 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import BRANCHES, COPIES, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_ENDS, WAY_SHIFT
+from kernels_jit.layout.records import (
+    BRANCHES,
+    COPIES,
+    IS_COPY,
+    LONE_ROW,
+    NEVER,
+    PLACE_SHIFT,
+    STEP_MASK,
+    WAY_ENDS,
+    WAY_SHIFT,
+)
 from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
@@ -64,7 +75,7 @@ def serve_router(m, op, times, credit, router, cycle):
             if CHECKED:
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
             if channel.onward == _NONE:
-                look_up(m, router, channel, cycle)
+                look_up(m, times, router, channel, cycle)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
@@ -174,7 +185,7 @@ def find_mixed(m, credit, bidders, shared):
 
 
 @inner
-def look_up(m, router, channel, cycle):
+def look_up(m, times, router, channel, cycle):
     """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
     way = way_at(m, ((front_of(m, channel).flit & STEP_MASK) >> 1) + 1)
     channel.ready = cycle + router.routing
@@ -184,7 +195,10 @@ def look_up(m, router, channel, cycle):
         channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & WAY_ENDS, way.channels
         if way.link & WAY_ENDS:
             transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
-            prefetch(m, transfer.job)
+            if transfer.job <= LONE_ROW:
+                prefetch(times, (LONE_ROW - transfer.job) * TIME_WORDS)
+            else:
+                prefetch(m, transfer.job)
             prefetch(m, state_at(m, 0).routes + transfer.route * ROUTE_WORDS)
 
 
