@@ -18,6 +18,7 @@ from kernels_jit.layout.access import (
     INPUT_WORDS,
     ROUTE_WORDS,
     TIME_WORDS,
+    WAY_WORDS,
     ask_at,
     channel_at,
     input_at,
@@ -88,6 +89,8 @@ def serve_router(m, op, times, credit, router, cycle):
                 seen = m[dues + lane]
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
             if channel.onward == _NONE:
+                if todo != 0:
+                    fetch_way(m, m[lanes + word * 64 + lowest_bit(todo)])
                 look_up(m, times, router, channel, cycle)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
@@ -214,6 +217,13 @@ def find_mixed(m, credit, bidders, shared):
         if outputs & (outputs - 1) != 0:
             mixed |= outputs
     return mixed
+
+
+@inlined
+def fetch_way(m, place):
+    """Hint at the way of the flit at the front of a virtual channel."""
+    flit = front_of(m, channel_at(m, place)).flit
+    prefetch(m, state_at(m, 0).ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)
 
 
 @inner
