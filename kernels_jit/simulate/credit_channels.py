@@ -9,7 +9,6 @@ import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
-from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import ASK_WORDS, CHANNEL_WORDS, ask_at, channel_at, link_at
 from kernels_jit.layout.records import NEVER
@@ -62,7 +61,6 @@ def give(m, credit, router, place, ask, index, is_turned, cycle):
     link, channel = link_at(m, place), channel_at(m, ask.channel)
     given = link.channels + index * CHANNEL_WORDS
     channel.given, channel.ready = given, cycle + router.vc_allocation
-    prefetch(m, given)
     link.held |= np.int64(1) << index
     credit.moved = cycle
     if is_turned:

@@ -119,8 +119,6 @@ def serve_router(m, op, times, credit, router, cycle):
             contested, shared = contested | outputs & output, shared | inputs & into
             outputs, inputs = outputs | output, inputs | into
             prefetch(m, channel.input)
-            prefetch(m, channel.given)  # none yet if it speculates
-            prefetch(m, channel.onward + LINE)
             prefetch(m, channel.buffer - channel.depth + channel.return_first)
             m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
