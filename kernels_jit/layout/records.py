@@ -196,7 +196,7 @@ TRANSFER = record(
     "latest_fs",  # when the latest of them arrived
     "tail_step",  # step before which the last flit stands; with credits: the next in the queue of a source
     "tail_fs",  # when it arrived there, or arrives
-    "job",
+    "job",  # place; with credits, where nothing follows from its completion: LONE_ROW - its row, and the job is free
     "route",
     "last_bytes",  # size of the last flit
     "closed",  # 0, or done in closed form unless another transfer comes: COUNTED or NOTED
@@ -214,6 +214,7 @@ TRANSFER = record(
     "branch",  # of a branch of a route to many: the first one at its end, or NONE; 0: the route is to one
     words=24,
 )
+LONE_ROW = -2
 TRANSFER_ALIGN = 8  # transfers stand at multiples of this
 COUNTED, NOTED = 1, 2  # its traces are in its reservation, or at the stations
 

@@ -22,7 +22,7 @@ def serve_actor(m, op, times, credit, actor, cycle, end):
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
         while cycle < end:
             due = NEVER if router.sources == 0 else serve_sources(m, op, times, credit, router, cycle)
-            seen = 0 if credit.waits == _NONE else look_at_fronts(m, credit, router, cycle)
+            seen = 0 if credit.waits == _NONE else look_at_fronts(m, times, credit, router, cycle)
             served, cycle = cycle, min(due, serve_router(m, op, times, credit, router, cycle))
             if seen > 0:
                 charge_fronts(m, credit, seen, served)

@@ -85,7 +85,8 @@ def return_credit(m, channel, cycle):
     if CHECKED:
         assert channel.credits + channel.return_n + channel.n < channel.depth or channel.n > 0, "a credit too many"
     number = channel.return_n
-    if number > 0 and m[return_place(channel, number - 1)] > cycle:
+    latest = m[return_place(channel, number - 1)]  # read without a branch, also where there is none
+    if (number > 0) & (latest > cycle):
         number = make_way(m, channel, cycle)
     m[return_place(channel, number)] = cycle
     channel.return_n += 1

@@ -11,6 +11,7 @@ from kernels_jit.layout.access import (
     MEMORY_WORDS,
     ROUTER_WORDS,
     TRANSFER_WORDS,
+    WAY_WORDS,
     credit_at,
     link_at,
     memory_at,
@@ -108,6 +109,7 @@ def leave_queue(m, credit, link):
     else:
         transfer = transfer_at(m, link.first)
         transfer.before = _NONE
+        prefetch(m, state_at(m, 0).ways + transfer.from_step * WAY_WORDS)
         if transfer.tail_step != _NONE:  # is sent next
             for place in range(transfer.tail_step, transfer.tail_step + TRANSFER_WORDS, LINE):
                 prefetch(m, place)

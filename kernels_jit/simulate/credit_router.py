@@ -11,12 +11,14 @@ import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inlined, inner
-from kernels_jit.compile.prefetch import prefetch
+from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     ASK_WORDS,
     INPUT_WORDS,
     ROUTE_WORDS,
+    TIME_WORDS,
+    WAY_WORDS,
     ask_at,
     channel_at,
     input_at,
@@ -25,8 +27,26 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import BRANCHES, COPIES, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_ENDS, WAY_SHIFT
-from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
+from kernels_jit.layout.records import (
+    BRANCHES,
+    COPIES,
+    IS_COPY,
+    LONE_ROW,
+    NEVER,
+    PLACE_SHIFT,
+    STEP_MASK,
+    WAY_ENDS,
+    WAY_SHIFT,
+)
+from kernels_jit.simulate.credit_bids import (
+    BIDDER_SHIFT,
+    PORT_MASK,
+    PORT_SHIFT,
+    RANK_SHIFT,
+    bid,
+    have_credit,
+    label_of,
+)
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_link import (
@@ -41,6 +61,9 @@ from kernels_jit.simulate.credit_link import (
 )
 
 _NONE = codes.NONE
+# The turn of a bidder is packed as turn << TURN_SHIFT | rank << TURN_RANK_SHIFT | place of its virtual channel.
+TURN_RANK_SHIFT, TURN_SHIFT = 48, 55
+TURN_PLACE = (1 << TURN_RANK_SHIFT) - 1
 
 
 @inlined
@@ -51,20 +74,24 @@ def serve_router(m, op, times, credit, router, cycle):
     outputs, inputs, contested, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     dues, lanes, until_fs = router.dues, router.lanes, free_by(credit, cycle)
     for word in range(router.words):
-        todo = m[router.busy + word]
+        todo, later = find_due(m, router.busy + word, dues + word * 64, cycle)
+        next_cycle = min(next_cycle, later)
         while todo != 0:
             lane = word * 64 + lowest_bit(todo)
             todo &= todo - 1
-            seen = m[dues + lane]
-            if seen > cycle:
-                next_cycle = min(next_cycle, seen)
-                continue
             place = m[lanes + lane]
             channel = channel_at(m, place)
+            if todo != 0:
+                after = m[lanes + word * 64 + lowest_bit(todo)]
+                prefetch(m, after)
+                prefetch(m, after + LINE)
             if CHECKED:
+                seen = m[dues + lane]
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
             if channel.onward == _NONE:
-                look_up(m, router, channel, cycle)
+                if todo != 0:
+                    fetch_way(m, m[lanes + word * 64 + lowest_bit(todo)])
+                look_up(m, times, router, channel, cycle)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
@@ -91,12 +118,31 @@ def serve_router(m, op, times, credit, router, cycle):
             output, into = np.int64(1) << port, np.int64(1) << number
             contested, shared = contested | outputs & output, shared | inputs & into
             outputs, inputs = outputs | output, inputs | into
+            prefetch(m, channel.input)
+            prefetch(m, channel.buffer - channel.depth + channel.return_first)
             m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
     if asks > 0 or bidders > 0 or wanted != 0:
         heads, flits = (asks, asked, disputed), (bidders, contested, shared)
         allocate(m, op, times, credit, router, heads, flits, wanted, cycle)
     return next_cycle
+
+
+@inlined
+def find_due(m, busy, dues, cycle):
+    """Of the lanes of a word the bits of those whose front can be seen in a cycle, and when the first of the others can.
+
+    There are no branches: whether a flit is there or on its way is as good as random to a processor.
+    """
+    due, later, todo = np.int64(0), NEVER, m[busy]
+    while todo != 0:
+        bit = lowest_bit(todo)
+        todo &= todo - 1
+        seen = m[dues + bit]
+        is_due = np.int64(seen <= cycle)
+        due |= is_due << bit
+        later = min(later, seen | -is_due & NEVER)
+    return due, later
 
 
 @inlined
@@ -173,8 +219,15 @@ def find_mixed(m, credit, bidders, shared):
     return mixed
 
 
+@inlined
+def fetch_way(m, place):
+    """Hint at the way of the flit at the front of a virtual channel."""
+    flit = front_of(m, channel_at(m, place)).flit
+    prefetch(m, state_at(m, 0).ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)
+
+
 @inner
-def look_up(m, router, channel, cycle):
+def look_up(m, times, router, channel, cycle):
     """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
     way = way_at(m, ((front_of(m, channel).flit & STEP_MASK) >> 1) + 1)
     channel.ready = cycle + router.routing
@@ -184,7 +237,10 @@ def look_up(m, router, channel, cycle):
         channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & WAY_ENDS, way.channels
         if way.link & WAY_ENDS:
             transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
-            prefetch(m, transfer.job)
+            if transfer.job <= LONE_ROW:
+                prefetch(times, (LONE_ROW - transfer.job) * TIME_WORDS)
+            else:
+                prefetch(m, transfer.job)
             prefetch(m, state_at(m, 0).routes + transfer.route * ROUTE_WORDS)
 
 

@@ -74,7 +74,8 @@ def begin_packet(m, credit, link, transfer, cycle):
             return
     take_channel(m, link, way_at(m, transfer.from_step).channels, cycle)
     if link.taken != _NONE:
-        link.flits_left = min(transfer.flits - link.flits_sent, route_at(m, transfer.route).packet_flits)
+        left = transfer.flits - link.flits_sent
+        link.flits_left = 1 if left == 1 else min(left, route_at(m, transfer.route).packet_flits)
         link.packets += 1
 
 

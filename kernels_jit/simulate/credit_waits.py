@@ -45,7 +45,7 @@ def charge(m, credit, link, cause, fs):
 
 
 @inner
-def look_at_fronts(m, credit, router, cycle):
+def look_at_fronts(m, times, credit, router, cycle):
     """Keep in scratch what the flits at the fronts of a router's buffers wait for if they stay. Returns how many there are."""
     seen = 0
     for word in range(router.words):
@@ -58,7 +58,7 @@ def look_at_fronts(m, credit, router, cycle):
             place = m[router.lanes + lane]
             channel = channel_at(m, place)
             if channel.onward == _NONE:
-                look_up(m, router, channel, cycle)
+                look_up(m, times, router, channel, cycle)
             if channel.onward != r.COPIES:
                 keep_front(m, credit, place, place, channel.n, True, seen, cycle)
                 seen += 1

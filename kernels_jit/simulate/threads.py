@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import inner
+from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
+    ROUTE_WORDS,
+    WAY_WORDS,
     add_at,
     code_at,
     counter_at,
     delay_at,
     duration_at,
+    move_at,
+    route_at,
     state_at,
     thread_at,
     time_at,
     until_at,
     wait_at,
 )
+from kernels_jit.layout.records import OP_WORDS
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.job_pool import new_job
 from kernels_jit.simulate.servers import add, is_met, request, start_plan
@@ -33,6 +39,23 @@ def pool_to_grow(m):
     if state.transfer_free_n < state.margin:
         return codes.GROW_TRANSFERS
     return codes.IDLE
+
+
+FETCHED = 8  # rows ahead
+
+
+@inlined
+def fetch_moves(m, op, row, end):
+    """Hint at what the transfers of some rows from one on read first: an entry, then its route, then its first step."""
+    state = state_at(m, 0)
+    if row + FETCHED < end:
+        prefetch(op[0], op[1][row + FETCHED] * OP_WORDS)
+        move = move_at(op, row + FETCHED // 2)
+        if move.code == codes.MOVE:
+            prefetch(m, state.routes + move.route * ROUTE_WORDS)
+        move = move_at(op, row)
+        if move.code == codes.MOVE:
+            prefetch(m, state.ways + route_at(m, move.route).start * WAY_WORDS)
 
 
 @inner
@@ -66,6 +89,8 @@ def run_thread(m, op, times, number, now):
         owner = (number << codes.SEQ_BITS) | thread.sequence
         if code == codes.EXEC or code == codes.MOVE:
             thread.sequence += 1
+            if state.credit != codes.NONE:
+                fetch_moves(m, op, row + 1, min(thread.end, state.pending_row))
             request(m, op, times, new_job(m, row, row + 1, owner, codes.NONE), now)
             continue
         if code == codes.PIPE:

@@ -10,10 +10,10 @@ A transfer is free, or closed (done in closed form), or open (its flits are in t
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import inner
+from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
-from kernels_jit.layout.records import COUNTED, NEVER
+from kernels_jit.layout.records import COUNTED, LONE_ROW, NEVER
 from kernels_jit.simulate.credit_claims import claim_links
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
@@ -60,6 +60,9 @@ def start_transfer(m, op, times, job_place, now):
         if state.hybrid == 1:
             claim_links(m, place)
         queue_transfer(m, place, transfer.first_step, arrival_fs_of(m, op, job.row, now))
+        if not is_awaited(m, op, job_place):
+            transfer.job = LONE_ROW - job.row
+            free_job(m, job_place)
         return
     transfer.start_fs = start_fs_of(m, op, job.row, now)
     if state.hybrid == 1 and try_reserve(m, op, times, place):
@@ -78,6 +81,9 @@ def deliver(m, op, times, place, fs):
     A transfer from whose completion nothing follows, and which was not done in closed form, is simply over.
     """
     transfer, state = transfer_at(m, place), state_at(m, 0)
+    if transfer.job <= LONE_ROW:
+        end_alone(m, times, place, fs)
+        return
     if transfer.branch != 0:
         land_branch(m, op, times, place, fs)
         return
@@ -94,6 +100,18 @@ def deliver(m, op, times, place, fs):
         free_transfer(m, place)
         return
     schedule(m, done_fs, (codes.DONE << codes.KIND_SHIFT) | transfer.owner, transfer.stamp, place)
+
+
+@inlined
+def end_alone(m, times, place, fs):
+    """All bytes of a transfer with credits will be at the destination at `fs`, and nothing follows: it is over."""
+    transfer, state = transfer_at(m, place), state_at(m, 0)
+    transfer.from_step = _NONE
+    done_fs = fs + route_at(m, transfer.route).tail_fs
+    time_at(times, LONE_ROW - transfer.job).end_fs = done_fs
+    state.latest_fs = max(state.latest_fs, done_fs)
+    state.events += 1
+    free_transfer(m, place)
 
 
 @inner

@@ -92,6 +92,12 @@ def _events(memory: Memory) -> Iterator[str]:
             yield f"an event of a job at {fs} has the owner {index}"
 
 
+def _row_of(memory: Memory, transfer: np.void) -> int:
+    """The row of a transfer that is under way."""
+    job = int(transfer["job"])
+    return r.LONE_ROW - job if job <= r.LONE_ROW else int(at(memory, r.JOB, job)["row"])
+
+
 def _owner_at_end(memory: Memory, place: int) -> int:
     """The owner of the row at which a job is when its event comes."""
     job = at(memory, r.JOB, place)
@@ -110,11 +116,11 @@ def _jobs(session: Session) -> Iterator[str]:
         if queue and queue[-1] != servers["last"][number]:
             yield f"the queue of server {number} ends at {queue[-1]} and not at {servers['last'][number]}"
     flying = list_transfers(memory) if memory["route_n"] > 0 else []
-    jobs = {int(at(memory, r.TRANSFER, place)["job"]): None for place in flying}
-    for place in jobs:
-        job = at(memory, r.JOB, place)
-        if times["end_fs"][job["row"]] != NONE:
-            yield f"row {job['row']} is complete while its transfer is under way"
+    transfers = [at(memory, r.TRANSFER, place) for place in flying]
+    for row in (_row_of(memory, transfer) for transfer in transfers):
+        if times["end_fs"][row] != NONE:
+            yield f"row {row} is complete while its transfer is under way"
+    jobs = {int(transfer["job"]): None for transfer in transfers if transfer["job"] > r.LONE_ROW}
     events = memory.table("heap", r.EVENT, memory["heap_n"]).tolist()
     valid = Counter(
         (key >> codes.KIND_SHIFT, what)
