@@ -114,6 +114,8 @@ SEEDS = {
     "credit plain": "0 1 3 4 5 6 9 10 12 13 16 17 20 21 22 24 27 30 31 32 34 35 36 37 39 44 46 48 49 51 54 56 57",
     "packet_mesh plain": "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19",
     "packets plain": "0 1 2 3 4 5 6 7",
+    "multicasts plain": "0 1 2 3 4 5 6 7 8 9 10 11",
+    "multicast_mesh plain": "0 1 2 3 4 5",
     "credit_multicasts plain": "5 6 9 12 14 16 20 30 39 48 49 50 51 54 55 56",
     "credit_sip_multicasts plain": "11",
     "credit_multicasts stepped": "5 9 30 49",

@@ -116,7 +116,9 @@ def choose_kind(state):
     if is_first:
         state.lazy = state.passes - state.stretch_passes >= THICK
         state.stretch_fs, state.stretch_passes = state.pass_fs, state.passes
-    is_eager = state.passes % 3 == 0 if CHECKED else is_first or state.lazy == 0
+    is_eager = is_first or state.lazy == 0
+    if CHECKED:
+        is_eager = state.passes % 3 == 0
     if is_eager:
         state.eager_fs = state.pass_fs
 
