@@ -37,7 +37,14 @@ def is_bounded(table: polars.DataFrame) -> polars.Series:
 
     if "fidelity" not in table.columns:
         return polars.repeat(False, len(table), eager=True)
-    return (table["fidelity"] == Mode.ANALYTIC).fill_null(value=False)
+    return is_analytic(table["fidelity"])
+
+
+def is_analytic(fidelity: polars.Series) -> polars.Series:
+    """bool[row], whether a row's fidelity is that of bounds. A column of nulls alone may have no type."""
+    import polars
+
+    return (fidelity.cast(polars.String, strict=False) == Mode.ANALYTIC).fill_null(value=False)
 
 
 def has_simulated(table: polars.DataFrame) -> bool:

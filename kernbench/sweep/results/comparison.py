@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.library import exists, is_file
-from kernbench.modes import Mode
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.schema.guards import is_list
 from kernbench.notebook import html_table
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.point import TOPOLOGY
-from kernbench.sweep.results.bounds import find_senses
+from kernbench.sweep.results.bounds import find_senses, is_analytic
 from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.row import BOUND, COLUMNS, OK
 from kernbench.text import plural
@@ -294,8 +293,9 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     pairs = left.join(right, on=keys, how="inner", nulls_equal=True, maintain_order="left").with_columns(
         _change(polars.col(f"{name}_a"), polars.col(f"{name}_b")).alias(name + CHANGE) for name in columns
     )
-    bounded = [(pairs[f"fidelity_{tail}"] == Mode.ANALYTIC).fill_null(value=False) for tail in "ab"]
-    simulated = [(pairs[f"fidelity_{tail}"] != Mode.ANALYTIC).fill_null(value=False) for tail in "ab"]
+    fidelities = [pairs[f"fidelity_{tail}"] for tail in "ab"]
+    bounded = [is_analytic(fidelity) for fidelity in fidelities]
+    simulated = [fidelity.is_not_null() & ~is_analytic(fidelity) for fidelity in fidelities]
     bounded_a, bounded_b = bounded[0] & simulated[1], bounded[1] & simulated[0]
     pairs = pairs.filter(~(bounded_a | bounded_b))
     senses = [f"{name}{BOUND}_{tail}" for name in columns for tail in "ab"]

@@ -9,6 +9,7 @@ import pytest
 
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import (
+    is_bounded,
     answerable,
     at_best,
     best_of_each,
@@ -146,3 +147,9 @@ def test_a_bound_is_no_baseline_beside_results() -> None:
     modes = ("analytic", "analytic")
     found = bounded_table({**asked, "mode": "analytic"}, 100.0, 400.0, modes)
     assert found["latency_ns_vs_baseline"].to_list() == [1.0] * 2
+
+
+def test_a_table_of_nulls_alone_says_of_no_row_that_it_is_bounded() -> None:
+    rows = polars.DataFrame({"fidelity": [None, None]})
+    assert rows["fidelity"].dtype == polars.Null
+    assert is_bounded(rows).to_list() == [False, False]
