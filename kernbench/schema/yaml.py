@@ -88,7 +88,7 @@ def load(path: Path | str) -> Marked:
 
 @lru_cache(
     maxsize=64
-)  # the sheets of a machine and a few topologies: a sweep reads the same ones for each of its machines
+)  # the sheets of a machine and a few topologies, which a sweep reads again for each of its machines
 def _parse_again(text: str, file: str) -> Marked:
     """The tree of a text that may have been parsed before. Nobody changes a tree. Errors: as of `parse`."""
     return parse(text, file)

@@ -214,7 +214,7 @@ TRANSFER = record(
     "branch",  # of a branch of a route to many: the first one at its end, or NONE; 0: the route is to one
     words=24,
 )
-LONE_ROW = -2
+LONE_ROW = -2  # less the row: in place of a job; NONE is no such number
 TRANSFER_ALIGN = 8  # transfers stand at multiples of this
 COUNTED, NOTED = 1, 2  # its traces are in its reservation, or at the stations
 

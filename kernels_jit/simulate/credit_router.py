@@ -38,15 +38,7 @@ from kernels_jit.layout.records import (
     WAY_ENDS,
     WAY_SHIFT,
 )
-from kernels_jit.simulate.credit_bids import (
-    BIDDER_SHIFT,
-    PORT_MASK,
-    PORT_SHIFT,
-    RANK_SHIFT,
-    bid,
-    have_credit,
-    label_of,
-)
+from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_link import (
@@ -61,9 +53,6 @@ from kernels_jit.simulate.credit_link import (
 )
 
 _NONE = codes.NONE
-# The turn of a bidder is packed as turn << TURN_SHIFT | rank << TURN_RANK_SHIFT | place of its virtual channel.
-TURN_RANK_SHIFT, TURN_SHIFT = 48, 55
-TURN_PLACE = (1 << TURN_RANK_SHIFT) - 1
 
 
 @inlined

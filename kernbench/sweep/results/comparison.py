@@ -295,7 +295,7 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     )
     fidelities = [pairs[f"fidelity_{tail}"] for tail in "ab"]
     bounded = [is_analytic(fidelity) for fidelity in fidelities]
-    simulated = [fidelity.is_not_null() & ~is_analytic(fidelity) for fidelity in fidelities]
+    simulated = [fidelity.is_not_null() & ~bounds for fidelity, bounds in zip(fidelities, bounded, strict=True)]
     bounded_a, bounded_b = bounded[0] & simulated[1], bounded[1] & simulated[0]
     pairs = pairs.filter(~(bounded_a | bounded_b))
     senses = [f"{name}{BOUND}_{tail}" for name in columns for tail in "ab"]

@@ -9,13 +9,13 @@ import pytest
 
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import (
-    is_bounded,
     answerable,
     at_best,
     best_of_each,
     count_bounded,
     count_possibly_better,
     find_senses,
+    is_bounded,
     possible,
 )
 from kernbench.sweep.row import COLUMNS, ok_row
