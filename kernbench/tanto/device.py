@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -17,8 +17,9 @@ from kernbench.tanto.cores.kernel import MODULE
 from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart
 from kernbench.tanto.formats import find_format, from_host, to_host
 from kernbench.tanto.language.arithmetic import HELPERS
+from kernbench.tanto.language.reading import make_source, read_text
 from kernbench.tanto.language.scope import Unit
-from kernbench.tanto.language.translate import translate
+from kernbench.tanto.language.translate import translate_source
 from kernbench.tanto.python_kernel import PythonKernel, compile_function
 from kernbench.tanto.timing.lowering import check_chip
 
@@ -53,6 +54,14 @@ class TranslatedKernel:
 
 
 KernelCode = TranslatedKernel | PythonKernel
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Values of `param<>` declarations, equal if they are written alike: 0.0 and -0.0 are not."""
+
+    values: tuple[Any, ...] = field(compare=False)
+    written: str
 
 
 class Device:
@@ -120,12 +129,21 @@ class Device:
         """The code of a kernel, for an element type that T stands for. Errors: KernelSourceError, InputError."""
         if isinstance(source, FunctionType):
             return compile_function(source, str(self.defines.get("T", element)))
-        key = (str(source), params, element)
+        key = (str(source), repr(params), element)
         found = self._units.get(key)
         if found is None:
-            unit = translate(source, {"T": element, **self.defines}, params)
-            found = self._units[key] = TranslatedKernel(unit, compile(unit.python, f"{MODULE}{unit.file}>", "exec"))
+            defines = tuple({"T": element, **self.defines}.items())
+            found = self._units[key] = _translated(
+                show_path(source), read_text(source), defines, Params(params, repr(params))
+            )
         return found
+
+
+@lru_cache(maxsize=64)
+def _translated(file: str, text: str, defines: tuple[tuple[str, str], ...], params: Params) -> TranslatedKernel:
+    """The code of the text of a kernel file, which other devices of the process may have, too. Errors: KernelSourceError."""
+    unit = translate_source(make_source(file, text, dict(defines)), params.values)
+    return TranslatedKernel(unit, compile(unit.python, f"{MODULE}{unit.file}>", "exec"))
 
 
 def read_buffer_file(path: Path) -> np.ndarray | bytes:

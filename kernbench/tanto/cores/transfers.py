@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
 
-_HALF = 1 << 31
+HALF = 1 << 31
 Part = TypeVar("Part", LocalPart, PipePart)
 
 
 def as_signed(offset: int) -> int:
     """An offset of 32 bits that wrapped around below zero, as a negative number."""
-    return offset - (1 << 32) if offset >= _HALF else offset
+    return offset - (1 << 32) if offset >= HALF else offset
 
 
 class GlobalEnd:

@@ -54,15 +54,18 @@ class Expressions(TypeNames):
 
     def truth(self, node: Node) -> str:
         """Code of a condition."""
+        return self._truth(node).code
+
+    def _truth(self, node: Node) -> Value:
         if node.type in ("condition_clause", "parenthesized_expression"):
             inner = children(node)
             if len(inner) != 1:
                 raise self.error(node, "a condition is one expression")
-            return self.truth(inner[0])
+            return self._truth(inner[0])
         found = self.expression(node)
         if not isinstance(found.type, Scalar) or found.type.kind == "void":
             raise self.error(node, f"got {found.type}, expected a number or a truth")
-        return found.code
+        return found
 
     def convert(self, value: Value, to: Scalar, node: Node) -> Value:
         """A value in another type. Errors: KernelSourceError for an object."""
@@ -177,8 +180,9 @@ class Expressions(TypeNames):
         left_node, right_node = field(node, "left"), field(node, "right")
         self.cost += 1
         if operator in ("&&", "||", "and", "or"):
-            a, b = self.truth(left_node), self.truth(right_node)
-            return Value(f"({a} {_PYTHON.get(operator, operator)} {b})", BOOL, canonical=False)
+            a, b = self._truth(left_node), self._truth(right_node)
+            canonical = all(one.type == BOOL and one.canonical for one in (a, b))
+            return Value(f"({a.code} {_PYTHON.get(operator, operator)} {b.code})", BOOL, canonical=canonical)
         if operator in ("-", "+") and self.type_in_parentheses(last_operand(left_node)) is not None:
             return self._with_signed_casts(node)
         return self.binary(node, operator, self.expression(left_node), self.expression(right_node))
@@ -229,7 +233,8 @@ class Expressions(TypeNames):
             found = Value(f"({left.code} {operator} {right.code})", kind)
         elif operator in ("+", "-", "*"):
             self.cost += product_cost(left.const, right.const) if operator == "*" else 0
-            found = Value(wrap(f"{left.code} {operator} {right.code}", kind), kind)
+            residue = f"({left.residue or left.code} {operator} {right.residue or right.code})"
+            found = Value(wrap(residue[1:-1], kind), kind, residue=residue)
         else:
             raise self.error(node, f"the language has no operator {operator}")
         if left.const is not None and right.const is not None and isinstance(found.type, Scalar):

@@ -15,7 +15,12 @@ _MOST_BYTES = 4 << 20
 
 
 def read_source(path: Path, defines: Mapping[str, str] | None = None) -> Source:
-    """Read a kernel file, in UTF-8 or else Latin-1. Errors: InputError for one that cannot be read."""
+    """Read and preprocess a kernel file. Errors: as of `read_text` and `make_source`."""
+    return make_source(show_path(path), read_text(path), defines)
+
+
+def read_text(path: Path) -> str:
+    """The text of a kernel file, in UTF-8 or else Latin-1. Errors: InputError for one that cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -23,10 +28,9 @@ def read_source(path: Path, defines: Mapping[str, str] | None = None) -> Source:
     if len(data) > _MOST_BYTES:
         raise InputError(f"{show_path(path)}: has {len(data):,} bytes; a kernel file has at most {_MOST_BYTES:,}")
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return make_source(show_path(path), text, defines)
+        return data.decode("latin-1")
 
 
 def make_source(file: str, text: str, defines: Mapping[str, str] | None = None) -> Source:

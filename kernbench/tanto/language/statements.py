@@ -149,8 +149,8 @@ class Statements(Declarations):
         self.depth += 1
         if found.cell:
             self.emit(f"{found.code} = [{found.code}]")
-        self.emit(f"K.c += {_LOOP_COST}")
         self.depth -= 1
+        self.cost = _LOOP_COST
         self.scopes.append(Scope("loop"))
         self.body(field(node, "body"))
         self.scopes.pop()
@@ -176,9 +176,7 @@ class Statements(Declarations):
 
     def _loop(self, node: Node, condition: str, cost: int, update: list[str], body: Node) -> None:
         self.emit(f"while {condition}:", node)
-        self.depth += 1
-        self.emit(f"K.c += {cost}")
-        self.depth -= 1
+        self.cost = cost  # is counted with the first statements of the body
         self.scopes.append(Scope("loop", update=update))
         self.body(body)
         self.scopes.pop()

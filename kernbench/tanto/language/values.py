@@ -10,12 +10,17 @@ from kernbench.tanto.language.types import Scalar, Type, rounding, wrap, wrap_va
 
 @dataclass(slots=True)
 class Value:
-    """Code of an expression and its type; `const` is its value where that is known."""
+    """Code of an expression and its type; `const` is its value where that is known.
+
+    `residue` is code of an integer that is equal to it modulo 2 to the power of the type's bits, in or outside of its range.
+    Sums, differences and products of residues are residues, so only the last of them is wrapped.
+    """
 
     code: str
     type: Type
     const: int | float | None = None
     canonical: bool = True  # False: a truth that may be any Python value
+    residue: str = ""  # "": the code is all there is
 
 
 def constant(value: int | float, to: Scalar) -> Value:
@@ -60,7 +65,8 @@ def converted(value: Value, own: Scalar, to: Scalar) -> Value:
     if own.kind == "float":
         return Value(wrap(f"int({value.code})", to), to)
     fits = (own.bits < to.bits and (to.signed or not own.signed)) or (own.bits, own.signed) == (to.bits, to.signed)
-    return Value(value.code if fits else wrap(value.code, to), to)
+    residue = value.residue if own.bits >= to.bits else ""
+    return Value(value.code if fits else wrap(residue or value.code, to), to, residue=residue)
 
 
 def folded(code: str, to: Scalar) -> Value:

@@ -41,7 +41,7 @@ class DataflowScript(Script):
         self.forms: dict[Form, int] = {}
         self.rectangles: dict[tuple[tuple[int, ...], bool], tuple[Core, ...]] = {}
         self.multicasts: dict[tuple[Any, ...], list[int]] = {}  # forms, by what `multicast` is given
-        self.page_forms: dict[tuple[int, int], int] = {}  # of reads in one page, by bank and bytes
+        self.packet_forms: dict[int, int] = {}  # of reads of one packet, by bank << 32 | bytes
         self.meetings: list[int] = []  # entries whose values are known when kernels have met
         lowering = self.lowering
         self.store_form = self.form(lowering.store_cycles, 0, NO_ROW)
@@ -126,27 +126,14 @@ class DataflowScript(Script):
             self.transfer(lowering.bank_of(number), nbytes, write=write, address_cycles=lowering.page_cycles)
             at = stop
 
-    def read_pages(self, part: GlobalBuffer, first: int, count: int) -> None:
-        """Read elements of a global buffer; most reads are in one page, and one packet."""
-        page, nbytes = part.page, count * part.element_bytes
-        number = first // page
-        end = first + count
-        if first < 0 or end > number * page + page or end > part.size or nbytes > self.packet_bytes:
-            self.pages(part, first, count, write=False)
-            return
-        key = number % self.banks, nbytes
-        form = self.page_forms.get(key)
-        if form is None:
-            form = self.page_forms[key] = self._page_form(*key)
-        self.log += (self.c, self.line, form, 0)
-        self.reads += 1
-
-    def _page_form(self, bank: int, nbytes: int) -> int:
-        """The form of a read of one packet from a bank."""
+    def packet_form(self, bank: int, nbytes: int) -> int:
+        """The form of a read of one packet from a bank; it is in `packet_forms` then."""
         lowering = self.lowering
         route = self.rows.route(lowering.bank_of(bank), RouteKind.READ)
         cycles = lowering.page_cycles + lowering.issue_cycles
-        return self.move_form(cycles, lowering.read_tag, route, nbytes, write=False)
+        found = self.move_form(cycles, lowering.read_tag, route, nbytes, write=False)
+        self.packet_forms[bank << 32 | nbytes] = found
+        return found
 
     def move(self, nbytes: int) -> None:
         """Move inside L1."""
