@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
 NO_LINE = "(no kernel: host and launches)"
+NO_OPERATION = "(between operations)"
 LINES = {
     "place": Field("line", shortens=True),
     "path_ns": Field("ns", ",.3f"),
@@ -38,7 +39,7 @@ LAUNCHES = {
 }
 WHAT_IF = {"fields": Field("field"), "latency_ns": Field("latency ns", ",.3f"), "change": Field("change", "+.1%")}
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
-LONG = "not simulated: a table takes some thirty runs, and this one is long; --what-if simulates it"
+LONG = "not simulated: a table takes many runs, and this one is long; --what-if simulates it"
 WAITED = "not simulated: the host waited for results in between, so the run cannot be repeated without the host"
 USAGE = {
     "kind": Field("class"),
@@ -72,16 +73,20 @@ def explain_result(
     return None, table, {"what_if": table and table.to_dict()}
 
 
-def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
-    """Print `Explanation.to_dict()`. `long`: of a run that is too long for a what-if table that nobody asked for."""
+def show_explanation(found: Mapping[str, Any], *, long: bool, lines: bool = True) -> None:
+    """Print `Explanation.to_dict()`. `long`: of a run that is too long for a what-if table that nobody asked for.
+
+    `lines`: kernels have lines of code, and multiply on engines that have a roofline.
+    """
     whole = found["critical_path_ns"]
     _title(f"critical path: {whole:,.3f} ns, the latency")
     _show_shares("spent on", found["critical_path"].items(), whole)
-    _title("critical path by operation, and by line of the kernels")
-    _show_shares("operation", found["operations"].items(), whole)
-    say()
-    lines = [{**one, "place": one["place"] or NO_LINE, "share": one["path_ns"] / whole} for one in found["lines"]]
-    show_first(lines, LINES, MOST_SHOWN)
+    _title(f"critical path by operation{', and by line of the kernels' if lines else ''}")
+    _show_shares("operation", ((name or NO_OPERATION, ns) for name, ns in found["operations"].items()), whole)
+    if lines:
+        say()
+        rows = [{**one, "place": one["place"] or NO_LINE, "share": one["path_ns"] / whole} for one in found["lines"]]
+        show_first(rows, LINES, MOST_SHOWN)
     if found["launches"]:
         _title("launches")
         launches = [{**one, "share": one["path_ns"] / whole} for one in found["launches"]]
@@ -93,8 +98,9 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
     show_first(found["queueing"], QUEUEING, MOST_SHOWN)
     if found["network"] is not None:
         show_network_waits(found["network"], MOST_SHOWN)
-    _title("roofline")
-    say(_roofline(found["roofline"]))
+    if lines:
+        _title("roofline")
+        say(_roofline(found["roofline"]))
     if found["advice"]:
         _title("advice")
     for sentence in found["advice"]:
@@ -112,19 +118,21 @@ def _title(text: str) -> None:
 
 def show_what_if(found: Mapping[str, Any] | None, *, long: bool = False) -> None:
     """Print `WhatIf.to_dict()` of a run with everything twice as fast, or why there is none."""
-    _title(f"what if a field of the topology were {'faster' if found is None else 'twice as fast'}, simulated")
+    named = found is not None and any("name" in one for one in found["alternatives"])
+    better = "faster" if found is None else "twice as fast or large" if named else "twice as fast"
+    _title(f"what if {'a part of the run' if named else 'a field of the topology'} were {better}, simulated")
     if found is None:
         say(LONG if long else WAITED)
         return
     rows = [
-        {**one, "fields": " + ".join(_change(name, **values) for name, values in one["fields"].items())}
+        {**one, "fields": one.get("name") or " + ".join(_change(name, **to) for name, to in one["fields"].items())}
         for one in found["alternatives"]
         if abs(one["change"]) >= LEAST_CHANGE
     ]
     if not rows:
         say(f"no field changes the latency by {LEAST_CHANGE:.1%} or more")
         return
-    show_first(rows, WHAT_IF, MOST_SHOWN)
+    show_first(rows, {**WHAT_IF, "fields": Field("part" if named else "field")}, MOST_SHOWN)
 
 
 def _change(name: str, **values: float) -> str:

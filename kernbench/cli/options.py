@@ -55,14 +55,21 @@ TRACE: Option = click.option(
     metavar="FILE",
     help="Write a trace of the run to this file; open it at https://ui.perfetto.dev.",
 )
-TRACE_FILTER: Option = click.option(
-    "--trace-filter",
-    "trace_filters",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Of a trace: part=sip0.cube0.pe*, kind=memory,gemm (of memory, gemm, math, control, path and counters) or "
-    "time=1us..2us; may be repeated.",
-)
+
+
+def trace_filter(part: str, kind: str, kinds: str) -> Option:
+    """The option `--trace-filter`, with examples of a part and of kinds; `kinds` names all that a trace has."""
+    return click.option(
+        "--trace-filter",
+        "trace_filters",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help=f"Of a trace: part={part}, kind={kind} (of {kinds}) or time=1us..2us; may be repeated.",
+    )
+
+
+TRACE_FILTER: Option = trace_filter("sip0.cube0.pe*", "memory,gemm", "memory, gemm, math, control, path and counters")
+EXPLAIN: Option = click.option("--explain", is_flag=True, help="Say where the time went.")
 
 
 def _read_forms(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...]:

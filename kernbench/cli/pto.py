@@ -21,10 +21,12 @@ from kernbench.errors import RunError, shorten
 from kernbench.library import GRAPH_TOPOLOGY
 
 if TYPE_CHECKING:
+    from kernbench.cli.progress import Display
     from kernbench.pto.bench import BenchRun
     from kernbench.pto.launch import Outcome
     from kernbench.pto.summary import Summary
-    from kernbench.pto.what_if import WhatIf
+    from kernbench.pto.what_if import Rerun
+    from kernbench.runs.explanation import Explanation
 
 TOPOLOGY = click.option(
     "--topology",
@@ -35,6 +37,7 @@ TOPOLOGY = click.option(
 WHAT_IF = click.option(
     "--what-if", is_flag=True, help="Simulate the run with each thing that may bound it twice as fast or large."
 )
+TRACE_FILTER = options.trace_filter("cluster0.*", "phase,block", "phase, block and counters")
 FIELDS = "A field of the topology (topology.pto_runtime.task_window=16)"
 
 
@@ -48,8 +51,10 @@ def command() -> None:
 @TOPOLOGY
 @options.mode()
 @options.assignments(FIELDS)
+@options.EXPLAIN
 @WHAT_IF
 @options.TRACE
+@TRACE_FILTER
 @options.AS_JSON
 @options.out("Keep the swimlane, the figures and the run in this directory, for kernbench web.")
 @options.FORMS
@@ -58,39 +63,37 @@ def replay_command(
     topology: str | None,
     mode: str,
     assignments: tuple[str, ...],
+    explain: bool,
     what_if: bool,
     trace: Path | None,
+    trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
     forms: tuple[str, ...],
 ) -> None:
     """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
     from kernbench.cli.progress import progress
-    from kernbench.cli.traces import check_outputs
 
     overrides = _fields(assignments)
-    check_outputs(out, forms, trace)
+    _check_outputs(out, forms, trace, trace_filters)
     with progress() as display:
         display.say("replaying the graph")
         from kernbench.cli.compiling import announce_compiling
         from kernbench.pto.graph import load_graph
         from kernbench.pto.replay import replay
         from kernbench.pto.summary import summarise
-        from kernbench.pto.what_if import find_what_ifs
         from kernbench.runs.request import note_replay
 
         found = load_graph(graph)
+        _check_parts(topology or found.machine, overrides, trace_filters)
         announce_compiling()
         outcome = replay(found, topology, overrides, mode)
         summary = summarise(outcome)
         told: dict[str, Any] = {"graph": str(graph), "topology": outcome.device.machine.name, **summary.to_dict()}
-        what_ifs = None
-        if what_if:
-            display.say("running what-ifs")
-            what_ifs = find_what_ifs(
-                outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed)
-            )
-            told["what_if"] = [each.to_dict() for each in what_ifs]
+        asked = _Asked(explain, what_if, out is not None)
+        why = _explain(
+            outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed), asked, display
+        )
         kept = {
             "bench": str(graph),
             "topology": outcome.device.machine.name,
@@ -100,7 +103,9 @@ def replay_command(
             "request": note_replay(graph, topology or found.machine),
         }
         title = f"{graph.stem} on {outcome.device.machine.name}"
-        told["files"] = _keep(_ToKeep(outcome, told, kept, what_ifs, title), out, forms, trace)
+        told |= why.told
+        told["files"] = _keep(_ToKeep(outcome, told, kept, why.explanation, title), out, forms, trace, trace_filters)
+    told |= why.explained
     if as_json:
         click.echo(json.dumps(told))
         return
@@ -120,9 +125,11 @@ def replay_command(
 @options.mode()
 @options.assignments(f"A parameter of the case (batch=64), or a{FIELDS[1:]}")
 @click.option("--no-data", is_flag=True, help="Compute no numbers, and compare none: times alone.")
+@options.EXPLAIN
 @WHAT_IF
 @options.TIME_LIMIT
 @options.TRACE
+@TRACE_FILTER
 @options.AS_JSON
 @options.out("Keep the swimlane, the figures and the run in this directory, for kernbench web.")
 @options.FORMS
@@ -134,9 +141,11 @@ def run_command(
     mode: str,
     assignments: tuple[str, ...],
     no_data: bool,
+    explain: bool,
     what_if: bool,
     time_limit: str | None,
     trace: Path | None,
+    trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
     forms: tuple[str, ...],
@@ -148,36 +157,86 @@ def run_command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.progress import progress
     from kernbench.cli.summary import tell_settings
-    from kernbench.cli.traces import check_outputs
     from kernbench.limits.run_limits import read_limits
     from kernbench.limits.time_limit import limit_time
 
     parameters, overrides = split_assignments(assignments)
     limits = read_limits(time_limit)
-    check_outputs(out, forms, trace)
+    _check_outputs(out, forms, trace, trace_filters)
     with redirect_stdout(sys.stderr), progress() as display:
         display.say("running the graph")
-        from kernbench.pto.what_if import find_what_ifs
-
         again, fields = _prepare(bench, topology, case, runtime, mode, parameters, overrides)
+        _check_parts(topology or GRAPH_TOPOLOGY, fields, trace_filters)
         with limit_time(limits.time_s, lambda: f"bench {shorten(bench)!r}"):
             run = again(overrides=fields, verify=not no_data)
-        told = _figures_of(run)
-        what_ifs = None
-        if what_if:
-            display.say("running what-ifs")
-            what_ifs = find_what_ifs(
-                run.outcome,
-                lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
-            )
-            told["what_if"] = [each.to_dict() for each in what_ifs]
+        why = _explain(
+            run.outcome,
+            lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
+            _Asked(explain, what_if, out is not None),
+            display,
+        )
+        told = _figures_of(run) | why.told
         chosen = case or _case(run.bench.cases)
         kept = _describe(run, chosen, topology, mode, fields)
-        told["files"] = _keep(
-            _ToKeep(run.outcome, told, kept, what_ifs, f"{run.bench.name} on {run.topology}"), out, forms, trace
-        )
+        title = f"{run.bench.name} on {run.topology}"
+        to_keep = _ToKeep(run.outcome, told, kept, why.explanation, title)
+        told["files"] = _keep(to_keep, out, forms, trace, trace_filters)
+    told |= why.explained
     settings = tell_settings(run.parameters, run.bench.parameters(chosen, {}), fields)
     _show_run(run, told, f", case {chosen}{settings}" if chosen else settings, as_json=as_json)
+
+
+def _check_outputs(out: Path | None, forms: Sequence[str], trace: Path | None, filters: Sequence[str]) -> None:
+    """Errors: as of `check_outputs`."""
+    from kernbench.cli.traces import check_outputs
+    from kernbench.pto.trace import KINDS
+
+    check_outputs(out, forms, trace, filters, KINDS)
+
+
+def _check_parts(topology: str, fields: Mapping[str, object], filters: Sequence[str]) -> None:
+    """Check the parts that filters name, before the run. Errors: InputError, also of the machine."""
+    if filters:
+        from kernbench.cli.traces import check_parts
+        from kernbench.machine import load_machine
+        from kernbench.pto.trace import KINDS
+
+        check_parts(load_machine(topology, fields), filters, KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be known of a run beside its figures."""
+
+    explain: bool
+    what_if: bool
+    keep: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Why:
+    """Why a run took as long as it did, as far as it was asked for; what that adds to its figures and to what is printed."""
+
+    explanation: Explanation | None
+    told: dict[str, Any]
+    explained: dict[str, Any]
+
+
+def _explain(outcome: Outcome, rerun: Rerun, asked: _Asked, display: Display) -> _Why:
+    """The what-ifs of a run, which an explanation has too if the run is short, and the explanation."""
+    from kernbench.pto.run_files import explain_graph
+    from kernbench.pto.what_if import find_what_ifs
+    from kernbench.runs.explanation import is_long
+    from kernbench.runs.metrics import run_metrics
+
+    what_ifs = None
+    if asked.what_if or (asked.explain and not is_long(run_metrics(outcome.session, ())["events"])):
+        display.say("running what-ifs")
+        what_ifs = find_what_ifs(outcome, rerun)
+    told = {"what_if": [each.to_dict() for each in what_ifs or ()]} if asked.what_if else {}
+    explanation = explain_graph(outcome, what_ifs) if asked.explain or asked.keep else None
+    explained = {"explain": explanation.to_dict()} if asked.explain and explanation else {}
+    return _Why(explanation, told, explained)
 
 
 def _prepare(
@@ -313,30 +372,32 @@ def _describe(
 
 @dataclass(frozen=True, slots=True)
 class _ToKeep:
-    """A run as it is kept: its figures, what it was, what would be faster, and the title of its swimlane."""
+    """A run as it is kept: its figures, what it was, why it took so long, and the title of its swimlane."""
 
     outcome: Outcome
     told: Mapping[str, Any]
     kept: Mapping[str, Any]
-    what_ifs: Sequence[WhatIf] | None
+    explanation: Explanation | None  # None: it is not kept in a directory
     title: str
 
 
-def _keep(run: _ToKeep, out: Path | None, forms: Sequence[str], trace: Path | None) -> dict[str, str]:
+def _keep(
+    run: _ToKeep, out: Path | None, forms: Sequence[str], trace: Path | None, filters: Sequence[str]
+) -> dict[str, str]:
     """Write the files of a run; returns their paths."""
     from kernbench.report.table_files import write_forms
 
-    files = {} if out is None else _keep_directory(run, out)
+    files = {} if out is None or run.explanation is None else _keep_directory(run, run.explanation, out)
     files |= write_forms(files, forms)
     if trace is not None:
         from kernbench.pto.trace import write_trace
 
-        write_trace(run.outcome, trace)
+        write_trace(run.outcome, trace, filters)
         files["trace"] = str(trace)
     return files
 
 
-def _keep_directory(run: _ToKeep, out: Path) -> dict[str, str]:
+def _keep_directory(run: _ToKeep, explanation: Explanation, out: Path) -> dict[str, str]:
     from kernbench.atomic_output import write_json, write_parquet
     from kernbench.pto.run_files import write_graph_run
     from kernbench.pto.summary import occupancy_table
@@ -349,17 +410,23 @@ def _keep_directory(run: _ToKeep, out: Path) -> dict[str, str]:
 
     names = {"swimlane": "swimlane.svg", "summary": "summary.json", "occupancy": "occupancy.parquet"}
     files = {name: str(out / file) for name, file in names.items()}
-    return files | write_graph_run(run.outcome, run.kept, run.what_ifs, out, write)
+    return files | write_graph_run(run.outcome, run.kept, explanation, out, write)
 
 
 def _show(summary: Summary, told: Mapping[str, Any]) -> None:
     from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
 
     tables = [summary_table(summary, told), stage_table(summary), thread_table(summary)]
-    if "what_if" in told:
+    if "what_if" in told and "explain" not in told:
         tables.append(what_if_table(told["what_if"]))
-    for table in tables:
+    for number, table in enumerate(tables):
+        if number:
+            say()
         show(table)
-        say()
+    if "explain" in told:
+        from kernbench.cli.explained import show_explanation
+
+        show_explanation(told["explain"], long=told["explain"]["what_if"] is None, lines=False)
+    say()
     for path in told["files"].values():
         say(f"wrote {path}")

@@ -67,7 +67,7 @@ def command() -> None:
 @click.option("--no-data", is_flag=True, help="Only times: move and compute no numbers, where no kernel reads any.")
 @_DEFINE
 @options.assignments("A topology field (tensix_core.fidelity=lofi)")
-@click.option("--explain", is_flag=True, help="Say where the time went.")
+@options.EXPLAIN
 @click.option(
     "--what-if", is_flag=True, help="Simulate each field of the topology twice as fast, however long it takes."
 )

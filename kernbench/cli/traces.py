@@ -14,30 +14,40 @@ if TYPE_CHECKING:
 
 
 def check_outputs(
-    out: Path | None, forms: Sequence[str], trace: Path | None = None, filters: Sequence[str] = ()
+    out: Path | None,
+    forms: Sequence[str],
+    trace: Path | None = None,
+    filters: Sequence[str] = (),
+    kinds: Sequence[str] = (),
 ) -> None:
-    """Check `--out`, `--format`, `--trace` and `--trace-filter` of a command. Errors: InputError; RunError for a full disk."""
+    """Check `--out`, `--format`, `--trace` and `--trace-filter` of a command; `kinds` as of `check_trace`.
+
+    Errors: InputError; RunError for a full disk.
+    """
     check_forms(forms, out)
     if out is not None:
         check_directory(out)
-    check_trace(trace, filters)
+    check_trace(trace, filters, kinds)
 
 
-def check_trace(file: Path | None, filters: Sequence[str] = ()) -> None:
-    """Check the file and the filters, as far as that can be without a machine. Errors: InputError."""
+def check_trace(file: Path | None, filters: Sequence[str] = (), kinds: Sequence[str] = ()) -> None:
+    """Check the file and the filters, as far as that can be without a machine. Errors: InputError.
+
+    `kinds` are those that filters may name, by default those of an op log.
+    """
     if file is None:
         if filters:
             raise InputError("--trace-filter says what of a run a trace holds; give --trace FILE with it")
         return
     check_file(file, "--trace")
     if filters:
-        from kernbench.trace.filters import read_filters
+        from kernbench.trace.filters import KINDS, read_filters
 
-        read_filters(filters)
+        read_filters(filters, kinds or KINDS)
 
 
-def check_parts(machine: Machine, filters: Sequence[str]) -> None:
-    """Check that a machine has the parts that filters name. Errors: InputError."""
-    from kernbench.trace.filters import read_filters
+def check_parts(machine: Machine, filters: Sequence[str], kinds: Sequence[str] = ()) -> None:
+    """Check that a machine has the parts that filters name; `kinds` as of `check_trace`. Errors: InputError."""
+    from kernbench.trace.filters import KINDS, read_filters
 
-    read_filters(filters).check(machine)
+    read_filters(filters, kinds or KINDS).check(machine)

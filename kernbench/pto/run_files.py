@@ -21,7 +21,6 @@ from kernbench.runs.what_if import Alternative, WhatIf
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
-    from kernbench.oplog.critical import Piece
     from kernbench.pto.launch import Outcome
     from kernbench.pto.what_if import WhatIf as GraphWhatIf
 
@@ -32,7 +31,7 @@ _IDLE = (Phase.BLOCKED, Phase.START_UP)
 def write_graph_run(
     outcome: Outcome,
     told: Mapping[str, Any],
-    what_ifs: Sequence[GraphWhatIf] | None,
+    explanation: Explanation,
     out: Path,
     write_more: Callable[[Path], object],
 ) -> dict[str, str]:
@@ -41,10 +40,10 @@ def write_graph_run(
     `told` is what the run was, in JSON's types: bench, topology, parameters, overrides, mode and so on. Errors: RunError if the
     disk refuses.
     """
-    times, rows = times_of(outcome.session), RuntimeRows(outcome)
-    explanation = _explain(outcome, find_graph_path(outcome, times, rows), what_ifs)
     summary = {**told, **_measure(outcome, explanation), "explain": explanation.to_dict()}
-    return write_run(RunToKeep(outcome.session, summary, explanation.path, explanation, rows.make()), out, write_more)
+    return write_run(
+        RunToKeep(outcome.session, summary, explanation.path, explanation, RuntimeRows(outcome).make()), out, write_more
+    )
 
 
 def _measure(outcome: Outcome, explanation: Explanation) -> dict[str, Any]:
@@ -64,14 +63,15 @@ def _measure(outcome: Outcome, explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _explain(outcome: Outcome, path: tuple[Piece, ...], what_ifs: Sequence[GraphWhatIf] | None) -> Explanation:
-    session = outcome.session
+def explain_graph(outcome: Outcome, what_ifs: Sequence[GraphWhatIf] | None = None) -> Explanation:
+    """Why a run took as long as it did, with its what-ifs if they were simulated; it has no lines of kernels."""
+    session, times = outcome.session, times_of(outcome.session)
     return Explanation(
         makespan_ns=outcome.end_fs / FS_PER_NS,
-        path=path,
+        path=find_graph_path(outcome, times, RuntimeRows(outcome)),
         lines=(),
         launches=(),
-        queueing=tuple(find_queueing(session.program, times_of(session), 0)),
+        queueing=tuple(find_queueing(session.program, times, 0)),
         roofline=None,
         what_if=None if what_ifs is None else _join_what_ifs(outcome, what_ifs),
         parts=list_parts(session.machine),

@@ -28,6 +28,13 @@ TASK_KIND = "kernel"  # of blocks, as of what kernels do
 IDLE = (Phase.BLOCKED,)  # phases in which a thread waits
 
 
+def find_processor(outcome: Outcome, thread: int) -> str:
+    """The processor that a thread of the runtime runs on."""
+    if thread != ORCHESTRATOR:
+        return f"aicpu{thread}"
+    return "host" if outcome.backend == Backend.HOST else f"aicpu{len(outcome.device.schedulers)}"
+
+
 class RuntimeRows:
     """The rows of a finished run that its program lacks: the phases, then the blocks, in the order of the record."""
 
@@ -47,9 +54,7 @@ class RuntimeRows:
 
     def part_of_thread(self, thread: int) -> str:
         """The processor that a thread runs on."""
-        if thread != ORCHESTRATOR:
-            return f"aicpu{thread}"
-        return "host" if self._outcome.backend == Backend.HOST else f"aicpu{len(self._outcome.device.schedulers)}"
+        return find_processor(self._outcome, thread)
 
     def make(self) -> OtherRows:
         """The rows, with the servers of the machine that they held."""

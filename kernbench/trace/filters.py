@@ -58,8 +58,8 @@ class TraceFilter:
                 raise InputError(f"{OPTION}: machine {machine.name} has no part {shorten(part)!r}{known}")
 
 
-def read_filters(texts: Iterable[str]) -> TraceFilter:
-    """The selection of texts such as "part=sip0.cube*", "kind=memory,counters", "time=1us..2us".
+def read_filters(texts: Iterable[str], known: Sequence[str] = KINDS) -> TraceFilter:
+    """The selection of texts such as "part=sip0.cube*", "kind=memory,counters", "time=1us..2us"; `known` are the kinds.
 
     Those of one key add up, and a trace holds what all keys select. Errors: InputError.
     """
@@ -73,17 +73,17 @@ def read_filters(texts: Iterable[str]) -> TraceFilter:
         if key == "part":
             parts += value.split(",")
         elif key == "kind":
-            kinds += [_check_kind(kind) for kind in value.split(",")]
+            kinds += [_check_kind(kind, known) for kind in value.split(",")]
         elif span is None:
             span = _read_span(value)
         else:
             raise InputError(f"{OPTION} {shorten(text)!r}: a trace has one time; give time=START..END once")
-    return TraceFilter(tuple(parts), tuple(kinds) or KINDS, *(span or (0, ENDLESS)))
+    return TraceFilter(tuple(parts), tuple(kinds) or tuple(known), *(span or (0, ENDLESS)))
 
 
-def _check_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise InputError(f"{OPTION}: unknown kind {shorten(kind)!r}{suggest(kind, KINDS)}")
+def _check_kind(kind: str, known: Sequence[str]) -> str:
+    if kind not in known:
+        raise InputError(f"{OPTION}: unknown kind {shorten(kind)!r}{suggest(kind, known)}")
     return kind
 
 

@@ -16,6 +16,7 @@ from kernbench.runs.explained_files import add_explanation
 from kernbench.runs.request import plan_repetition
 from kernbench.web.run_view import RunView
 from kernbench.web.sources import RunSource
+from tests.trace.decoded import decode
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +78,41 @@ def test_a_run_is_kept_and_can_be_repeated(what: str, capsys: pytest.CaptureFixt
     assert told[0]["fields"].keys() == set((FASTER | LARGER | {CORES: CLOCKS})[told[0]["name"]])
 
 
+@pytest.mark.parametrize("what", ["run", "replay"])
+def test_a_run_is_explained(what: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["run", "vector_example", "--case", "Small"] if what == "run" else ["replay", write_graph()]
+    assert pto(*arguments, "-t", "ascend_tiny", "--explain", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    explain = told["explain"]
+    assert explain["critical_path_ns"] == pytest.approx(1000 * told["run_us"], rel=1e-12)
+    assert sum(explain["critical_path"].values()) == pytest.approx(explain["critical_path_ns"])
+    assert {one["name"] for one in explain["what_if"]["alternatives"]} == {*FASTER, *LARGER, CORES}
+    assert "what_if" not in told  # of --what-if
+    assert pto(*arguments, "-t", "ascend_tiny", "--explain", "--what-if", "--out", "kept") == 0
+    out = capsys.readouterr().out
+    assert "\n\ncritical path by operation\noperation" in out
+    assert out.count("twice as fast or large, simulated\npart ") == 1
+    assert "roofline" not in out
+    assert json.loads(Path("kept", "result.json").read_text())["explain"] == explain
+    monkeypatch.setattr("kernbench.runs.explanation.MOST_EVENTS", 0)
+    assert pto(*arguments, "-t", "ascend_tiny", "--explain") == 0
+    assert (
+        "\nnot simulated: a table takes many runs, and this one is long; --what-if simulates it\n"
+        in capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize("what", ["run", "replay"])
+def test_a_trace_is_filtered(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", "vector_example", "--case", "Small"] if what == "run" else ["replay", write_graph()]
+    only = ["--trace-filter", "kind=block", "--trace-filter", "part=cluster0"]
+    assert pto(*arguments, "-t", "ascend_tiny", "--trace", "g.pftrace", *only) == 0
+    found = decode(Path("g.pftrace"))
+    assert {one.category for one in found.slices} == {"run", "block"}
+    assert all(found.path(one).startswith("cluster0.") for one in found.slices if one.category == "block")
+    assert not found.counters
+
+
 def test_run_verifies_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert pto("run", "vector_example", "--case", "Small", "-t", "ascend_tiny") == 0
     out = capsys.readouterr().out
@@ -117,6 +153,17 @@ def test_the_environment_sets_the_window(capsys: pytest.CaptureFixture[str], mon
         ),
         (["run", "vector_example", "-t", "ascend_tiny", "--mode", "fast"], 2, "unknown mode 'fast'"),
         (["run", "vector_example", "--case", "Large"], 2, "has no case 'Large'"),
+        (["run", "vector_example", "--trace-filter", "kind=phase"], 2, "give --trace FILE with it"),
+        (
+            ["run", "vector_example", "--trace", "x", "--trace-filter", "kind=gemm"],
+            2,
+            "--trace-filter: unknown kind 'gemm'; known: block, counters, phase",
+        ),
+        (
+            ["run", "vector_example", "-t", "ascend_tiny", "--trace", "x", "--trace-filter", "part=cluster7"],
+            2,
+            "--trace-filter: machine ascend_tiny has no part 'cluster7'",
+        ),
     ],
 )
 def test_bad_input_is_a_sentence(

@@ -13,7 +13,7 @@ from kernbench.pto.graph import read_graph
 from kernbench.pto.launch import Outcome
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.replay import replay
-from kernbench.pto.run_files import write_graph_run
+from kernbench.pto.run_files import explain_graph, write_graph_run
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from tests.pto.graphs import random_graph
 
@@ -22,7 +22,7 @@ BACKENDS = ("tensormap_and_ringbuffer", "aicpu_build_graph", "host_build_graph")
 
 def keep(outcome: Outcome, out: Path) -> tuple[dict[str, Any], polars.DataFrame, polars.DataFrame]:
     """What is kept of a run: its result, its op log with the numbers of rows, its critical path."""
-    write_graph_run(outcome, {"bench": "graph"}, None, out, lambda _: None)
+    write_graph_run(outcome, {"bench": "graph"}, explain_graph(outcome), out, lambda _: None)
     log = (
         read_sealed_parquet(out / "oplog.parquet")
         .with_row_index("row")
