@@ -28,6 +28,9 @@ M = 0xFFFFFFFF
         ("a < b ? 10 : 20", 10),
         ("(a == 3 && b != 7) || !a", 0),
         ("a - b < 10", 0),  # unsigned: the difference is large
+        ("(a - b + 1) / 2", ((-3) & M) // 2),
+        ("uint16(a - b) / 2", 65532 // 2),
+        ("uint32((uint64(a - b) + 8) >> 32)", 1),  # it wraps before it is made wider
         ("int32(a) - int32(b) < 10", 1),
         ("uint32(-7 / 2)", (-3) & M),  # towards zero
         ("uint32(-7 % 2)", (-1) & M),
