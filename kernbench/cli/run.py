@@ -137,6 +137,7 @@ def _prepare(
     from kernbench.runs.bench import find_bench, typed_parameters
 
     found = find_bench(bench)
+    _check_chip(found, bench, topology)
     check_parameters(parameters, found, topology)
     machine = load_machine(topology, overrides)
     if trace_filters:
@@ -144,6 +145,21 @@ def _prepare(
         check_parts(machine, trace_filters)
     announce_compiling()
     return found
+
+
+def _check_chip(found: Bench, asked: str, topology: str) -> None:
+    """Check that a bench of Tanto programs has a chip, before fields that others lack are looked for.
+
+    No chip is taken unasked: a result is of the machine that was named, or of the one default. Errors: InputError with the
+    command that runs the bench.
+    """
+    from kernbench.library import TANTO_TOPOLOGY
+    from kernbench.machine import load_machine
+    from kernbench.runs.tanto_run import refuse_family
+
+    command = f"kernbench run {asked} --topology {TANTO_TOPOLOGY}"
+    if found.is_tanto and (refusal := refuse_family(found, topology, load_machine(topology).family, command)):
+        raise InputError(refusal)
 
 
 def _keep(

@@ -121,7 +121,7 @@ def show_collective(name: str, _prefix: str | None = None) -> Shown:
 
 
 def _remark(found: Bench) -> str:
-    chip = " --topology wormhole_n150" if found.is_tanto else ""
+    chip = f" --topology {library.TANTO_TOPOLOGY}" if found.is_tanto else ""
     run = f"kernbench run {found.name}{chip}"
     first = next(iter(found.parameters), None)
     return f"{run} runs it" if first is None else f"{run} --set {first}=VALUE runs it with another value"

@@ -28,7 +28,7 @@ from kernbench.pto.host_copies import copy_fs
 from kernbench.pto.kernels import Kernel, read_kernels
 from kernbench.pto.launch import Launch, Outcome
 from kernbench.pto.orchestrator import Backend, Orchestrator
-from kernbench.pto.settings import Settings
+from kernbench.pto.settings import Settings, check_family
 from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.scalars import read_parameter
@@ -226,7 +226,11 @@ def _machine_of(bench: PtoBench, topology: str, overrides: Mapping[str, object])
     fields = dict(overrides)
     if "aicpu_thread_num" in bench.runtime:
         fields.setdefault("pto_runtime.aicpu_threads", bench.runtime["aicpu_thread_num"])
-    machine = load_machine(topology, fields)
+    try:
+        machine = load_machine(topology, fields)
+    except InputError:
+        check_family(load_machine(topology))  # a machine of another family lacks the fields: say that instead
+        raise
     clusters = getattr(machine.shape, "clusters", 0)
     return machine, min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
 

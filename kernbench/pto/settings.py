@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError, shorten
+from kernbench.library import GRAPH_TOPOLOGY
 from kernbench.pto.fatal import InvalidArgsError
 from kernbench.units import parse_count
 
@@ -25,6 +26,15 @@ ENVIRONMENT = {
     "PTO2_READY_QUEUE_SHARDS": "ready_shards",
 }
 _UNITS = {"heap_bytes": "B"}
+
+
+def check_family(machine: Machine) -> None:
+    """Check that a machine runs task graphs. Errors: InputError."""
+    if machine.family != FAMILY:
+        raise InputError(
+            f"machine {machine.name} is of family {machine.family!r}; task graphs run on family {FAMILY!r}, "
+            f"such as {GRAPH_TOPOLOGY}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +106,7 @@ class Settings:
     def of(cls, machine: Machine, *, replay: bool = False) -> Settings:
         """The settings of a machine. Errors: InvalidArgsError for sizes that the runtime refuses, InputError for its family."""
         figures = machine.figures
-        if machine.family != FAMILY:
-            raise InputError(
-                f"machine {machine.name} is of family {machine.family!r}; task graphs run on family {FAMILY!r}, "
-                "such as ascend_910b2"
-            )
+        check_family(machine)
         sizes = {name: int(figures[f"{SECTION}.{name}"]) for name in cls.__dataclass_fields__ if name != "time"}
         if replay:
             sizes["core_slots"] = int(figures[f"{SECTION}.replay_core_slots"])

@@ -21,6 +21,7 @@ DEAR = 10  # from this rank on columns stay as long as there is a blank at which
 GAP = 2  # blanks between columns
 BOLD, DIM = "bold", "dim"
 SHORT = 20  # characters of a text that is only wrapped for columns that are dear
+FEW_LINES = 2  # of a heading: texts below it are wrapped rather than that it has more
 INDENT = "  "  # of a value below its heading
 _PIECE = re.compile(r".+?(?:[._]|\s+|$)")  # of a heading, which may be broken after it
 _STEP = re.compile(r".+?(?:[./:]|$)")  # of a name, which may be shortened by it
@@ -82,6 +83,11 @@ class Column:
             else:
                 lines.append(piece)
         return [line.rstrip() for line in lines if line]
+
+    def width_of_lines(self, most: int) -> int:
+        """The least width in which the heading has at most so many lines."""
+        widths = range(count_cells(self.heading))
+        return next((width for width in widths if len(self.break_heading(width)) <= most), len(widths))
 
     def break_cells(self, width: int) -> list[list[str]]:
         """The lines of each cell in a width."""
@@ -196,6 +202,7 @@ def _fit(columns: Sequence[Column], width: int | None, short: int) -> list[int] 
     if sum(widths) > room:
         return None
     _widen(widths, [max(map(count_cells, column.heading.split()), default=0) for column in columns], room)
+    _widen(widths, [column.width_of_lines(FEW_LINES) for column in columns], room)
     _widen(widths, [max(map(count_cells, column.cells), default=0) for column in columns], room)
     _widen(widths, whole, room)
     return widths

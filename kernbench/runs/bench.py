@@ -326,6 +326,8 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
         return _at([found[name] for name in sorted(found)], int(text))
     if text not in found and (tanto := _find_tanto(text)):
         return tanto
+    if text not in found and text in library.list_names("benches/pto"):
+        raise InputError(f"{shorten(text)!r} is a bench of task graphs; kernbench pto run {text} runs it")
     if text not in found:
         raise InputError(f"unknown bench {shorten(text)!r}{suggest(text, found)}{_tell_skipped(skipped)}")
     _warn(skipped)

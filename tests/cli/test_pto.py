@@ -153,6 +153,11 @@ def test_the_environment_sets_the_window(capsys: pytest.CaptureFixture[str], mon
         ),
         (["run", "vector_example", "-t", "ascend_tiny", "--mode", "fast"], 2, "unknown mode 'fast'"),
         (["run", "vector_example", "--case", "Large"], 2, "has no case 'Large'"),
+        (
+            ["run", "vector_example", "-t", "tiny"],
+            2,
+            "machine tiny is of family 'sip'; task graphs run on family 'ascend', such as ascend_910b2",
+        ),
         (["run", "vector_example", "--trace-filter", "kind=phase"], 2, "give --trace FILE with it"),
         (
             ["run", "vector_example", "--trace", "x", "--trace-filter", "kind=gemm"],

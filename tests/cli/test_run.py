@@ -236,3 +236,20 @@ def test_an_unknown_bench_is_answered_with_the_nearest(capsys: pytest.CaptureFix
         .err.splitlines()[-1]
         .startswith("error: unknown bench 'vector-ad'; did you mean 'vector-add'? Known: ")
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("tanto-matmul",), "'sip'; kernbench run tanto-matmul --topology wormhole_n150 runs it"),
+        (("tanto-matmul", "--set", "topology.tensix_core.fidelity=lofi"), "kernbench run tanto-matmul --topology"),
+        (("tanto-matmul", "-t", "mesh_8x8"), "'mesh'; kernbench run tanto-matmul --topology wormhole_n150 runs it"),
+        (("gemm-single-pe", "-t", "tensix_tiny"), "or a topology of family 'sip', such as sip_2x4x4"),
+        (("vector_example",), "is a bench of task graphs; kernbench pto run vector_example runs it"),
+    ],
+)
+def test_a_bench_on_a_machine_of_another_family_names_what_runs_it(
+    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *arguments]) == 2
+    assert sentence in capsys.readouterr().err

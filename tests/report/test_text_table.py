@@ -89,6 +89,18 @@ def test_short_texts_stay_on_one_line_and_long_ones_are_wrapped() -> None:
     ]
 
 
+def test_a_heading_of_several_words_has_two_lines_where_texts_can_be_wrapped() -> None:
+    about = "Paged attention in tasks: window against schedulers, shards of ready queues and batch"
+    rows = [{"name": "window", "about": about}]
+    table = figures_table(rows, {"name": Field("sweep of task graphs"), "about": Field("what it is")})
+    assert shown(table, 60) == [
+        "sweep of",
+        "task graphs  what it is",
+        "window       Paged attention in tasks: window against",
+        "             schedulers, shards of ready queues and batch",
+    ]
+
+
 def test_the_least_important_column_goes_first_and_is_named() -> None:
     rows = [{"a": 1, "b": 22, "busy": 0.5}]
     fields = {"a": Field("first", "d", rank=2), "b": Field("second", "d", rank=1), "busy": Field("busy", ".0%")}

@@ -179,11 +179,11 @@ def test_tanto_benches_and_others_have_families_of_their_own() -> None:
     assert refusal({**TANTO, "topology": "tiny", "mode": "auto"}) == [
         "grid: mode auto bounds benches of family 'sip'; give hybrid or flit for Tanto programs",
         "grid: bench 'tanto-unary' is one of Tanto programs, which run on family 'tensix', and topology 'tiny' is of "
-        "family 'sip'; give one such as wormhole_n150",
+        "family 'sip'; --topology wormhole_n150 would do",
     ]
     assert refusal({**TANTO, "bench": "vector-add", "parameters": {}}) == [
         "grid: topology 'tensix_tiny' is of family 'tensix', which runs Tanto programs, and bench 'vector-add' is none; "
-        "give one whose name begins with 'tanto-', or a topology of family 'sip'"
+        "give one whose name begins with 'tanto-', or a topology of family 'sip', such as sip_2x4x4"
     ]
 
 

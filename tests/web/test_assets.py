@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
+from kernbench import units
 from kernbench.report.html_report import ASSETS as REPORT
 from kernbench.web.assets import FOLDER, read_assets
 
@@ -16,6 +18,16 @@ def test_the_built_files_are_of_the_sources_that_stand_beside_them() -> None:
         digest.update(f"{name}\n".encode() + (PAGE / name).read_bytes())
     kept = (FOLDER / "sources.sha256").read_text().strip()
     assert kept == digest.hexdigest(), "run `make page`: kernbench/web/assets is not of kernbench/web/page"
+
+
+def test_the_page_knows_the_units_of_quantities() -> None:
+    kept = json.loads((PAGE / "src" / "units.json").read_text(encoding="utf-8"))
+    assert kept["dimensions"] == units.DIMENSIONS
+    names = ("latency_ns", "bytes_per_pe", "topology.hbm.channel_gbs", "slot_size", "M", "clock_ghz", "host_in_us")
+    for name in names:
+        unit = kept["endings"].get(name.rpartition("_")[2], "")
+        assert units.unit_of(name) in (unit, "B")
+    assert {units.unit_of(f"x_{ending}") for ending in kept["endings"]} == set(kept["endings"].values())
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_names_all_licences() -> None:

@@ -130,7 +130,16 @@ def test_headings_sort_by_keys_and_say_how(page: Page, address: str) -> None:
 
 @pytest.mark.parametrize(
     ("search", "count"),
-    [("M=2", 4), ("noc.gbs=128 variant=plain", 3), ("gbs=64 latency_ns>3010", 3), ("PLAIN", 6), ("2,505", 1)],
+    [
+        ("M=2", 4),
+        ("noc.gbs=128 variant=plain", 3),
+        ("gbs=64 latency_ns>3010", 3),
+        ("PLAIN", 6),
+        ("2,505", 1),
+        ("gbs=0.128TB/s", 6),
+        ("gbs>100GB/s latency_ns<=3.01us variant=plain", 2),
+        ('latency_ns="2.5 us..3010 ns" variant=plain', 2),
+    ],
 )
 def test_the_search_takes_names_with_values_and_words(page: Page, address: str, search: str, count: int) -> None:
     page.goto(f"{address}#/sweep/swept")

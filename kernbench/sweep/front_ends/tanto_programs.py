@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError, suggest
+from kernbench.library import TANTO_TOPOLOGY
 from kernbench.runs.request import split_texts
 from kernbench.schema.scalars import read_parameter
 from kernbench.sweep.execution.point_progress import report_run, report_stage
@@ -90,7 +91,7 @@ class TantoProgramWorkload:
             return None
         return (
             f"bench {self.program!r} is a Tanto program, which runs on family 'tensix', and topology {grid.topology!r} is of "
-            f"family {family!r}; give one such as wormhole_n150"
+            f"family {family!r}; --topology {TANTO_TOPOLOGY} would do"
         )
 
     def _choices(self) -> Iterator[dict[str, str]]:

@@ -57,14 +57,14 @@ export function stretchesOf(scale: AxisScale, text: string | undefined): Interva
   if (!text) return [];
   const clip = (value: number) => Math.min(Math.max(value, scale.low), scale.high);
   if (scale.type === "steps") return runs(stepsThatPass(scale, text)).map(([a, b]) => [clip(a - 0.4), clip(b + 0.4)]);
-  return (readIntervals(text) ?? [])
+  return (readIntervals(text, scale.column.name) ?? [])
     .filter(([low, high]) => low <= scale.high && high >= scale.low)
     .map(([low, high]) => [clip(low), clip(high)] as const);
 }
 
 function stepsThatPass({ column, labels }: AxisScale, text: string): boolean[] {
   if (column.kind === "text") return column.distinct.slice(0, labels.length).map((value) => passes(value, text));
-  const intervals = readIntervals(text) ?? [];
+  const intervals = readIntervals(text, column.name) ?? [];
   return (column.distinct ?? []).map((value) => intervals.some(([low, high]) => low <= value && value <= high));
 }
 

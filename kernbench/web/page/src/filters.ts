@@ -1,27 +1,29 @@
 // Filters: one text for each filtered column, the same in brushes, in the table's fields and in the URL.
-//   numbers   64   >100   <=5   1..5   and several of these with commas between them: any may hold
+//   numbers   64   >100   <=5   1..5   1MiB   and several of these with commas between them: any may hold
 //   texts     part of the text; =whole text; several with commas; a comma in a text is \,
 import type { Column, NumberColumn, Points, TextColumn } from "./points";
+import { readNumber, unitOf } from "./units";
 
 export type Filters = Readonly<Record<string, string>>;
 export type Interval = readonly [number, number];
 
-/** The closed intervals that a filter of numbers allows; null if it is no such filter. */
-export function readIntervals(text: string): Interval[] | null {
+/** The closed intervals that a filter of a column of numbers allows; null if it is no such filter. */
+export function readIntervals(text: string, name: string): Interval[] | null {
   const found: Interval[] = [];
+  const unit = unitOf(name);
   for (const part of text.split(",")) {
-    const one = readInterval(part.replace(/\s/g, ""));
+    const one = readInterval(part.replace(/\s/g, ""), unit);
     if (!one) return null;
     found.push(one);
   }
   return found;
 }
 
-function readInterval(text: string): Interval | null {
+function readInterval(text: string, unit: string | null): Interval | null {
   const range = /^(.+?)\.\.(.+)$/.exec(text);
-  if (range) return interval(Number(range[1]), Number(range[2]));
+  if (range) return interval(readNumber(range[1] ?? "", unit), readNumber(range[2] ?? "", unit));
   const bound = /^(<=|>=|<|>|=)?(.+)$/.exec(text);
-  const value = Number(bound?.[2] || NaN);
+  const value = readNumber(bound?.[2] ?? "", unit);
   switch (bound?.[1]) {
     case "<":
       return interval(-Infinity, before(value));
@@ -61,11 +63,11 @@ export function stepsFilter(column: Column, low: number, high: number): string |
 }
 
 export function isReadable(column: Column, text: string): boolean {
-  return column.kind === "text" || readIntervals(text) !== null;
+  return column.kind === "text" || readIntervals(text, column.name) !== null;
 }
 
 function keepNumbers(column: NumberColumn, text: string, mask: Uint8Array): void {
-  const intervals = readIntervals(text);
+  const intervals = readIntervals(text, column.name);
   if (!intervals) return;
   column.values.forEach((value, row) => {
     if (!intervals.some(([low, high]) => low <= value && value <= high)) mask[row] = 0;

@@ -1,9 +1,11 @@
 // The search over all columns: words with blanks between them, all of which must hold.
-//   name=value  name=1..5  name>100  name<=5    the filter of a column, by its name or the last part of it
+//   name=value  name=1..5  name>100  name<=5    the filter of a column, by its name or the last part of it; numbers may
+//                                              have the units of --set: bytes_per_pe=1MiB
 //   word                                       part of a text, or a number as it is shown
 // A word with blanks in it stands in quotes: variant="two words".
 import { isReadable, keepPassing } from "./filters";
 import { formatNumber, shortName, type Column, type Points } from "./points";
+import { tellUnits } from "./units";
 
 interface Word {
   column: Column | null; // null: any
@@ -30,7 +32,7 @@ export function readSearch(points: Points, text: string): Search {
     if (typeof column === "string") return { words, problem: column };
     const filter = column.kind === "text" ? textFilter(sign, value) : sign === "=" ? value : sign + value;
     if (filter === null || !isReadable(column, filter)) {
-      return { words, problem: `${found}: ${column.name} has ${column.kind === "text" ? "texts; give name=value" : "numbers; give 64, >100, <=5 or 1..5"}` };
+      return { words, problem: `${found}: ${column.name} has ${column.kind === "text" ? "texts; give name=value" : `numbers; give 64, >100, <=5 or 1..5${tellUnits(column.name)}`}` };
     }
     words.push({ column, text: filter });
   }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isReadable, withFilter, type Filters } from "./filters";
 import { compareRows, formatCell, shortName, type Column, type Points } from "./points";
+import { tellUnits } from "./units";
 
 const ROW_PX = 26;
 const HEAD_PX = 58;
@@ -153,7 +154,7 @@ function Head({ columns, filters, sort, onFilters, onSort }: TableProps) {
 
 function FilterField({ column, text, onText }: { column: Column; text: string; onText: (text: string) => void }) {
   const wrong = text !== "" && !isReadable(column, text);
-  const hint = column.kind === "number" ? "64, >100, <=5 or 1..5" : "a part of the text, or =all of it";
+  const hint = column.kind === "number" ? `64, >100, <=5 or 1..5${tellUnits(column.name)}` : "a part of the text, or =all of it";
   return (
     <input
       type="search"
@@ -162,7 +163,7 @@ function FilterField({ column, text, onText }: { column: Column; text: string; o
       spellcheck={false}
       aria-label={`Filter ${column.name}`}
       aria-invalid={wrong}
-      title={wrong ? `${text} is no filter of numbers; give 64, >100, <=5 or 1..5` : `Filter ${column.name}: ${hint}`}
+      title={wrong ? `${text} is no filter of numbers; give ${hint}` : `Filter ${column.name}: ${hint}`}
       class={text ? "set" : ""}
       onInput={(event) => onText(event.currentTarget.value)}
     />
