@@ -165,7 +165,7 @@ class Store:
         return [path for path in found if self._is_sound(path)]
 
     def _is_sound(self, path: Path) -> bool:
-        """Whether a file is the part that its name says; if not, it is set aside."""
+        """Whether a file is the part that its name says; if not, it is set aside. Errors: as `scan`."""
         if path.name in self._sound:
             return True
         named = _PART.fullmatch(path.name)
@@ -173,8 +173,9 @@ class Store:
             if named and path.is_file() and named[1] == _digest(path):
                 self._sound.add(path.name)
                 return True
-            if not path.is_symlink() and not path.exists():
-                return False  # another process has merged it
+            path.lstat()
+        except FileNotFoundError:  # its rows are in a part that may not have been listed
+            raise
         except OSError as error:
             raise InputError(f"{path} cannot be read ({error.strerror}); give another --out") from None
         self._set_aside(path)

@@ -11,9 +11,12 @@ import pytest
 
 from kernbench.errors import InputError, RunError
 from kernbench.sealing import MARK, read_sealed_parquet
+from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.results import store as store_module
-from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
 from kernbench.sweep.results.store import DAMAGED, Store, best_rows, write_frames, write_whole
+from kernbench.sweep.results.stored_rows import StoredRows
+from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
+from kernbench.sweep.run import run_sweep
 from kernbench.unfinished import PREFIX, unfinished_file
 from tests.sweep import fakes
 
@@ -118,6 +121,33 @@ def test_writers_that_compact_at_the_same_time_lose_nothing(tmp_path: Path) -> N
     for thread in threads:
         thread.join()
     assert len(kept(tmp_path)) == 18
+
+
+@pytest.mark.parametrize("moment", ["is_file", "_digest"])
+def test_a_part_that_is_merged_while_it_is_looked_at_is_looked_for_again(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = fakes.toy_grid(tmp_path, M=[1, 2, 3])
+    plan = plan_sweep(grid, tmp_path / "out")
+    assert len(run_sweep(grid, plan.directory, 1, run=fakes.run_fake).table) == 3
+    whole = Store(plan.directory)
+    (merged,) = whole.scan()
+    for i in range(3):  # as if they had not been merged
+        Store(plan.directory).append_frame(merged[2][i : i + 1])
+    merged[0].unlink()
+    where = store_module if moment == "_digest" else Path
+    look, merges = getattr(where, moment), [None]
+
+    def merge_first(path: Path) -> object:
+        if merges and path.parent == merged[0].parent:
+            merges.clear()
+            whole.compact()
+            assert not path.exists()
+        return look(path)
+
+    monkeypatch.setattr(where, moment, merge_first)
+    assert StoredRows(Store(plan.directory), plan.points).found.all()
+    assert not merges
 
 
 def spoil(part: Path, place: int) -> None:
