@@ -11,9 +11,9 @@ import numpy as np
 from kernbench.engine.agents import Agents
 from kernbench.engine.session import Session
 from kernbench.errors import InputError
-from kernbench.host.device.gc_pause import pause_gc
 from kernbench.machine.ascend_places import AscendPlaces
 from kernbench.modes import Mode
+from kernbench.program.gc_pause import pause_gc
 from kernbench.program.program import Program
 from kernbench.pto.cluster_program import ClusterProgram, CoreContext
 from kernbench.pto.clusters import ClusterPool

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.program.gc_pause import pause_gc
 from kernbench.tanto.cores.kernel import TantoDeadlock
 from kernbench.tanto.cores.races import Race
 from kernbench.tanto.loading import KernelFiles, ProgramLoader
@@ -62,6 +63,7 @@ class TantoResult:
         return found | ({"error": self.error} if self.error else {})
 
 
+@pause_gc()
 def run_program(
     device: Device,
     program: ProgramSpec | Path,

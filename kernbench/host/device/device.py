@@ -11,7 +11,6 @@ from kernbench.errors import DeadlockError
 from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device_memory import DeviceMemory
 from kernbench.host.device.dma import lower_dma
-from kernbench.host.device.gc_pause import pause_gc
 from kernbench.host.device.kernels import Kernels
 from kernbench.host.device.launch import Launch, RunPart, lower_launch
 from kernbench.host.device.mmu_updates import by_cube, send_mmu_update, send_neighbour_tables
@@ -19,6 +18,7 @@ from kernbench.host.device.sip import Sip
 from kernbench.host.device.stream import Stream
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits, find_op_limit
+from kernbench.program.gc_pause import pause_gc
 from kernbench.program.program import Program
 from kernbench.tl.ipcq import Ipcq
 from kernbench.tl.registry import replace_kernel

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from struct import pack_into
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,12 +55,12 @@ class Script(ABC):
 
     def entries(self) -> np.ndarray:
         """int64[entry, width] of the log."""
-        return np.fromiter(self.log, np.int64, len(self.log)).reshape(-1, self.width)
+        return _rows(self.log, self.width)
 
     @cached_property
     def act_rows(self) -> np.ndarray:
         """int64[act, 4] of the finished script."""
-        return np.fromiter(self.acts, np.int64, len(self.acts)).reshape(-1, ACT_WIDTH)
+        return _rows(self.acts, ACT_WIDTH)
 
     def write(self, alone: Alone) -> None:
         """Run the kernel to its end. Errors: those of its code; Unscripted, LimitError."""
@@ -80,6 +81,13 @@ class Script(ABC):
     @abstractmethod
     def finish(self) -> None:
         """End the kernel."""
+
+
+def _rows(numbers: list[int], width: int) -> np.ndarray:
+    """int64[row, width] of numbers, one row after the other; numpy takes three times as long to read a list."""
+    words = bytearray(8 * len(numbers))
+    pack_into(f"{len(numbers)}q", words, 0, *numbers)
+    return np.frombuffer(words, np.int64).reshape(-1, width)
 
 
 class ScriptPipe(ABC):
