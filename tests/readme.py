@@ -38,7 +38,8 @@ STUBS = {
     "python": f'exec "{sys.executable}" "$@"',
     "activate": "",
 }
-DROPPED = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FORCE_COLOR"}  # a reader's shell has none of them; `make test` has some
+# A reader's shell has none of these; that of the tests has some.
+DROPPED = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FORCE_COLOR", "PYTEST_ADDOPTS"}
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FOR_THE_SHELL = re.compile(r"[|&;<>$`*?!~(){}\\\n]")
 _PATH = re.compile(r"# ([\w./-]+\.(?:py|yaml))\n")
