@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -100,6 +102,33 @@ def test_suspended_time_does_not_count() -> None:
         assert watch is not None
         with watch.suspended():
             threading.Event().wait(0.4)
+
+
+def test_time_that_is_over_as_a_block_ends_counts_and_nothing_is_raised_after_it() -> None:
+    thread, held = threading.get_ident(), threading.Event()
+
+    def watch_late() -> None:
+        with time_limit._lock:  # for which the end of the block waits
+            held.set()
+            sleep(0.3)
+            watch = time_limit._watches[thread]
+            assert watch.is_due(monotonic())
+            time_limit._raise_in(thread, TimeLimitReached)
+
+    late = threading.Thread(target=watch_late)
+    limit = limit_time(0.2, lambda: "a block")
+    with pytest.raises(LimitError, match=r"^a block: it takes longer than its time limit of 0\.2 s; "), limit:
+        late.start()
+        held.wait(10)
+    late.join()
+    assert current_watch() is None
+    assert sum(range(1000)) == 499_500
+
+
+def test_a_profiler_works_after_a_block() -> None:
+    code = "with limit_time(60, str): pass\nProfile().runcall(lambda: (lambda: 1)())"
+    imports = "from cProfile import Profile\nfrom kernbench.limits.time_limit import limit_time\n"
+    subprocess.run([sys.executable, "-c", imports + code], check=True, timeout=60)
 
 
 def test_memory_that_is_full_is_told_as_a_limit() -> None:
