@@ -115,11 +115,14 @@ def test_time_that_is_over_as_a_block_ends_counts_and_nothing_is_raised_after_it
             assert watch.is_due(monotonic())
             time_limit._raise_in(thread, TimeLimitReached)
 
+    def block() -> None:
+        with limit_time(0.2, lambda: "a block"):
+            late.start()
+            assert held.wait(10)
+
     late = threading.Thread(target=watch_late)
-    limit = limit_time(0.2, lambda: "a block")
-    with pytest.raises(LimitError, match=r"^a block: it takes longer than its time limit of 0\.2 s; "), limit:
-        late.start()
-        held.wait(10)
+    with pytest.raises(LimitError, match=r"^a block: it takes longer than its time limit of 0\.2 s; "):
+        block()
     late.join()
     assert current_watch() is None
     assert sum(range(1000)) == 499_500
