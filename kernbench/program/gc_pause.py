@@ -8,12 +8,12 @@ of Tanto.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
 @contextmanager
-def pause_gc() -> Iterator[None]:
+def pause_gc() -> Generator[None]:
     """Disable collection within the block; afterwards restore the state of the collector."""
     enabled = gc.isenabled()
     gc.disable()
