@@ -86,7 +86,9 @@ def place_rows(slots: Sequence[Slot]) -> tuple[np.ndarray, np.ndarray]:
 def find_lines(lines: np.ndarray, ends: np.ndarray, file: str, program: Program) -> list[tuple[int, int]]:
     """Where rows of another line begin: (row, source line) for `Thread.sources`."""
     changed = np.flatnonzero(np.diff(lines, prepend=0))
-    starts = np.concatenate(([0], ends))[changed]
-    begun = lines[changed].tolist()
-    sources = {line: program.source(file, line) for line in dict.fromkeys(begun)}
-    return list(zip(starts.tolist(), map(sources.__getitem__, begun), strict=True))
+    starts, begun = np.concatenate(([0], ends))[changed], lines[changed]
+    used = np.bincount(begun)
+    sources = np.zeros(len(used), np.int64)  # by line
+    for line in np.flatnonzero(used).tolist():
+        sources[line] = program.source(file, line)
+    return list(zip(starts.tolist(), sources[begun].tolist(), strict=True))
