@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kernbench.errors import InputError
 
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from kernbench.oplog.record import OpRecord
     from kernbench.runs.explanation import Explanation
     from kernbench.runs.what_if import WhatIf
+
+
+class _Elsewhere:
+    """What ran, in a result that was pickled: it is in the process that ran it."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # `pickle` asks for some that may be missing
+            raise AttributeError(name)
+        raise InputError(
+            "this result was pickled, which keeps its figures alone; ask for its op log, explanation or files in the process "
+            "that ran it"
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,6 +53,8 @@ class RunResult:
     In mode analytic nothing happens: times are lower bounds (`lower_ns` is that of the latency), `upper_ns` is an upper bound
     of all of them, and `binding` says what sets the bound of the makespan. Rates are upper bounds, of kernels that take at
     least `pe_exec_ns`. There are no events and no bottleneck.
+
+    A result may be pickled, as worker processes do to hand it back; its figures come along, what ran stays where it is.
     """
 
     bench: str
@@ -69,6 +85,19 @@ class RunResult:
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     request: Mapping[str, Any] | None = None  # bench, topology, device, live, names set; None of a function
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"device": _Elsewhere(), "launches": ()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+    def __copy__(self) -> RunResult:
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, _: object) -> RunResult:
+        return self
 
     def __repr__(self) -> str:
         return f"<RunResult {self._told}; .explain(), .op_log(), .write(directory)>"

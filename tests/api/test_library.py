@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -117,6 +120,21 @@ def test_results_are_short_as_text_and_tables_in_a_notebook(result: kernbench.Ru
         assert one._repr_html_().count("<div") == one._repr_html_().count("</div>") >= 1
     assert f"{result.latency_ns:,.1f} ns" in repr(result)
     assert all(f", {name} {value}" in repr(result) for name, value in {**result.parameters, **result.overrides}.items())
+
+
+def test_the_figures_of_a_result_may_be_pickled(result: kernbench.RunResult) -> None:
+    found = pickle.loads(pickle.dumps(result))
+    assert found == result
+    assert (found.to_dict(), repr(found)) == (result.to_dict(), repr(result))
+    assert kernbench.compare(result, found).moved().is_empty()
+    assert pickle.loads(pickle.dumps(found)) == result
+    assert copy.deepcopy(result).op_log().equals(copy.copy(result).op_log())
+    more = found.op_log, found.explain, found.what_if, partial(found.write, "out"), partial(found.write_trace, "t")
+    for ask in (*more, partial(found.snapshots, 0), partial(found.read_memory, 0, 8), lambda: found.program_digest):
+        with pytest.raises(
+            InputError, match=r"^this result was pickled, which keeps its figures alone; ask for its op log"
+        ):
+            ask()
 
 
 def test_runs_are_compared(result: kernbench.RunResult) -> None:
