@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from traceback import print_exc
@@ -172,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         register()
     _open_streams()
-    warnings.showwarning = _show_warning
+    warnings.showwarning = partial(_show_warning, set())
     try:
         check_environment(os.environ)
         end_with_starter(os.environ)
@@ -238,8 +239,11 @@ def _terminable() -> Generator[None]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
-    _tell(f"warning: {message}")
+def _show_warning(told: set[str], message: Warning | str, *_: object) -> None:
+    """Tell a warning, once in a command: what reads a folder twice meets the same file twice."""
+    if (sentence := f"warning: {message}") not in told:
+        told.add(sentence)
+        _tell(sentence)
 
 
 def _open_streams() -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -240,3 +241,18 @@ def test_other_variables_are_let_alone(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setenv("KERNBENCH_CHECKED", "")
     monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path / "not" / "yet"))
     assert cli.main(["--version"]) == 0
+
+
+def test_a_warning_is_told_once_in_a_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command("run")
+    def command() -> None:
+        for what in ("a file", "another", "a file"):
+            warnings.warn(f"skipped: {what}", stacklevel=1)
+
+    monkeypatch.setattr("kernbench.cli.run.command", command)
+    monkeypatch.setattr("warnings.filters", [("always", None, Warning, None, 0)])
+    for _ in range(2):
+        assert cli.main(["run"]) == 0
+        assert capsys.readouterr().err == "warning: skipped: a file\nwarning: skipped: another\n"
