@@ -56,7 +56,7 @@ def tell_origin(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _file_of(manifest: Mapping[str, Any]) -> str:
     file = manifest.get("file", "")
-    return "" if file == "grid" else file  # of a mapping, from Python
+    return "" if file == "grid" else file  # of a mapping, or of options of the command
 
 
 def _method_of(manifest: Mapping[str, Any]) -> str:

@@ -117,7 +117,7 @@ def write_manifest(plan: Plan) -> None:
     manifest = {
         "schema": 1,
         "grid": grid.name,
-        "file": grid.marks["topology"].file,
+        "file": grid.file,
         "method": grid.method,
         "description": grid.description,
         "workload": grid.workload,

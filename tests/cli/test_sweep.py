@@ -325,6 +325,7 @@ def test_the_page_says_what_made_the_sweep_though_its_points_are_there_already(t
     assert told["command"] == f"kernbench sweep {grid} --out {out} --workers 1"
     assert told["date"].endswith(" UTC")
     assert f"<dt>Command</dt><dd>{told['command']}</dd>" in before.decode()
+    assert f"<dt>Grid</dt><dd>{grid}, method grid, 2 points</dd>" in before.decode()
     assert run(grid, "--out", out, "--json") == 0
     assert (out / "report.html").read_bytes() == before
 

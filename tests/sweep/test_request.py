@@ -57,6 +57,7 @@ def test_a_bench_with_values() -> None:
     )
     assert (grid.name, grid.bench, grid.topology, grid.mode) == ("matmul-composite", "matmul-composite", "tiny", "flit")
     assert [str(objective) for objective in grid.objectives] == ["max achieved_tflops"]
+    assert grid.file == "grid"
     assert values(grid) == {
         "M": (1024, 2048, 4096),
         "variant": ("ref_ref", "load_ref"),
@@ -65,9 +66,11 @@ def test_a_bench_with_values() -> None:
 
 
 def test_a_grid_with_other_values_keeps_its_order_and_gets_a_directory_of_its_own() -> None:
-    grid = ask("quickstart", {"variant": "load_ref", "M": "64,128"})
+    grid = ask("quickstart", {"variant": "load_ref", "M": "64,128"}, topology="tiny")
     own = load_grid("quickstart")
     assert grid.name == "quickstart-set"
+    assert grid.file == own.file
+    assert Path(own.file).name == "quickstart.yaml"
     assert [axis.name for axis in grid.axes] == [axis.name for axis in own.axes]
     assert values(grid)["M"] == (64, 128)
     assert values(grid)["variant"] == ("load_ref",)

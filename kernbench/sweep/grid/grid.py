@@ -87,6 +87,7 @@ class Grid:
     groups: tuple[tuple[Axis, ...], ...]
     rules: tuple[Rule, ...]
     marks: Mapping[str, Mark]  # of what stands in `MARKED`
+    file: str  # that it is written in; "grid" without one
     method: str = "grid"
     samples: int = 0  # to draw, for methods in `DRAWN`
     seed: int = 0
@@ -155,6 +156,7 @@ def read_grid(tree: Marked, stem: str) -> Grid:
         groups=groups,
         rules=tuple(rules),
         marks=marks,
+        file=tree.mark.file,
         method=spec.method,
         samples=spec.samples or 0,
         seed=spec.seed or 0,
