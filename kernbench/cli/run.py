@@ -155,7 +155,7 @@ def _check_chip(found: Bench, asked: str, topology: str) -> None:
     """
     from kernbench.library import TANTO_TOPOLOGY
     from kernbench.machine import load_machine
-    from kernbench.runs.tanto_run import refuse_family
+    from kernbench.runs.bench_family import refuse_family
 
     command = f"kernbench run {asked} --topology {TANTO_TOPOLOGY}"
     if found.is_tanto and (refusal := refuse_family(found, topology, load_machine(topology).family, command)):

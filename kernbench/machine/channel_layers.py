@@ -67,13 +67,15 @@ def order_channels(machine: Machine, origins: Iterable[Origins], like: np.ndarra
 
     `like`: int64[edge] the link that each link is like; these get the rank of that one.
     """
+    from kernels_jit.routing.link_order import rank_links
+
     branches, links = [found for each in origins for found in _walk(machine, each)], machine.edge_count
     turns, routes = like[np.concatenate([b.turns for b in branches])], np.concatenate([b.routes for b in branches])
     keys, at = np.unique(turns[:, 0] * links + turns[:, 1], return_inverse=True)
     known = np.stack([keys // links, keys % links], axis=1)
     weight, best, ways = np.bincount(at, routes), None, _connect(branches, links)
     for _ in range(_TRIALS):
-        rank = _rank(links, known[np.lexsort((keys, -weight))].tolist())[like]
+        rank = rank_links(links, known[np.lexsort((keys, -weight))])[like]
         layer = _layers(rank, ways)
         layers = int(layer.max(initial=0)) + 1
         if best is None or layers < best.layers:
@@ -114,35 +116,16 @@ def layers_of(rank: np.ndarray, edges: np.ndarray, whole: np.ndarray, is_reply: 
 
 def _walk(machine: Machine, origins: Origins) -> Iterator[_Branches]:
     """The ways from each source to the ends."""
+    from kernels_jit.routing.dijkstra import count_ways
+
     for source in origins.sources.tolist():
         last = machine.routing.tree(source, origins.intent)
-        there = np.flatnonzero(last >= 0)
-        before = np.full(machine.node_count, source)
-        before[there] = machine.edge_src[last[there]]
-        levels = _levels(source, there, before)
-        routes = origins.ends.astype(np.int64)
-        routes[last < 0] = 0
-        for level in reversed(levels):
-            np.add.at(routes, before[level], routes[level])
-        nodes = np.concatenate([there[:0], *levels])
-        depth = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
-        on = (before[nodes] != source) & (routes[nodes] > 0) & ~machine.node_store_and_forward[before[nodes]]
-        nodes = nodes[on]
-        turns = np.stack([last[before[nodes]], last[nodes]], axis=1).astype(np.int64)
-        yield _Branches(nodes, turns, routes[nodes], depth[on])
-
-
-def _levels(source: int, there: np.ndarray, before: np.ndarray) -> list[np.ndarray]:
-    """The nodes by how many links away they are, from one link on."""
-    depth = np.full(len(before), -1)
-    depth[source] = 0
-    left, found = there, list[np.ndarray]()
-    while len(left):
-        next_to = depth[before[left]] >= 0
-        found.append(left[next_to])
-        depth[found[-1]] = len(found)
-        left = left[~next_to]
-    return found
+        nodes, depth, routes = count_ways(last, machine.edge_src, source, origins.ends)
+        before = machine.edge_src[last[nodes]]
+        on = (before != source) & (routes[nodes] > 0) & ~machine.node_store_and_forward[before]
+        nodes, before = nodes[on], before[on]
+        turns = np.stack([last[before], last[nodes]], axis=1).astype(np.int64)
+        yield _Branches(nodes, turns, routes[nodes], depth[nodes])
 
 
 def _connect(branches: list[_Branches], links: int) -> _Ways:
@@ -164,36 +147,3 @@ def _layers(rank: np.ndarray, ways: _Ways) -> np.ndarray:
     for turns in ways.by_depth:
         layer[turns] += layer[ways.before[turns]]
     return layer[:-1]
-
-
-def _rank(count: int, turns: Iterable[list[int]]) -> np.ndarray:
-    """int32[edge] ranks that rise along as many of the turns as the earlier ones allow.
-
-    D. J. Pearce and P. H. J. Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", *ACM Journal of
-    Experimental Algorithmics* 11, 2007.
-    """
-    rank, onward, backward = list(range(count)), dict[int, list[int]](), dict[int, list[int]]()
-    for before, after in turns:
-        low, high = rank[after], rank[before]
-        if low <= high:
-            later = _reach(after, onward, rank, low, high)
-            if before in later:
-                continue
-            earlier = _reach(before, backward, rank, low, high)
-            moved = [*sorted(earlier, key=rank.__getitem__), *sorted(later, key=rank.__getitem__)]
-            for link, place in zip(moved, sorted(rank[link] for link in moved), strict=True):
-                rank[link] = place
-        onward.setdefault(before, []).append(after)
-        backward.setdefault(after, []).append(before)
-    return np.array(rank, np.int32)
-
-
-def _reach(start: int, graph: dict[int, list[int]], rank: list[int], low: int, high: int) -> set[int]:
-    """The links that can be reached in a graph over ranks within two limits."""
-    found, stack = {start}, [start]
-    while stack:
-        for link in graph.get(stack.pop(), ()):
-            if link not in found and low <= rank[link] <= high:
-                found.add(link)
-                stack.append(link)
-    return found

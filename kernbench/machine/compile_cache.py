@@ -31,7 +31,7 @@ from kernels_jit.layout.machine_tables import Stations
 SUFFIX = ".machine"
 DIGEST_BYTES = 32
 PRIVATE = 0o600  # a file that others may write counts as missing
-KEEP = 32  # files, of about 2 MB each; a sweep over topologies makes one for each
+MOST_FILES, MOST_BYTES = 512, 1 << 28  # that are kept; a sweep over topologies makes a file for each, of up to some MB
 _JSON = (
     "name",
     "family",
@@ -98,12 +98,18 @@ def _digest(key: str, arrays: bytes) -> bytes:
 
 
 def _prune(folder: Path) -> None:
+    """Remove the files that were not used for longest, if there are too many: half of them stay."""
     remove_abandoned(folder)
-    kept = list(folder.glob(f"*{SUFFIX}"))
-    if len(kept) > KEEP:
-        kept.sort(key=lambda path: path.stat().st_mtime)
-        for path in kept[: len(kept) - KEEP // 2]:
-            path.unlink(missing_ok=True)
+    with os.scandir(folder) as entries:
+        kept = [(entry.stat(), entry.path) for entry in entries if entry.name.endswith(SUFFIX)]
+    if len(kept) <= MOST_FILES and sum(found.st_size for found, _ in kept) <= MOST_BYTES:
+        return
+    kept.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)
+    size = 0
+    for number, (found, path) in enumerate(kept):
+        size += found.st_size
+        if number >= MOST_FILES // 2 or size > MOST_BYTES // 2:
+            os.unlink(path)
 
 
 def _pack(machine: Machine) -> dict[str, Any]:

@@ -20,13 +20,13 @@ from kernbench.machine import load_machine
 from kernbench.modes import RUN_MODES, Mode, check_mode
 from kernbench.replay.compare import find_mismatch
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
+from kernbench.runs.bench_family import check_family
 from kernbench.runs.bounds import find_bounds
 from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.request import note_request
 from kernbench.runs.result import RunResult
-from kernbench.runs.tanto_run import check_family, run_tanto_bench
 
 if TYPE_CHECKING:
     from kernbench.engine.progress import OnProgress, OnStage
@@ -101,6 +101,8 @@ def _run(
     machine = load_machine(topology, found.shape(given, overrides or {}))
     check_family(found, topology, machine.family)
     if found.is_tanto:
+        from kernbench.runs.tanto_run import run_tanto_bench
+
         ran = run_tanto_bench(found, machine, given, mode, verify=verify, stage=stage, on_progress=on_progress)
     else:
         if mode == Mode.ANALYTIC:

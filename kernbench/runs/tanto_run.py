@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.engine.progress import Stage
 from kernbench.errors import InputError, RunError, shorten
-from kernbench.library import DEFAULT_TOPOLOGY, TANTO_TOPOLOGY
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
-from kernbench.runs.bench import TANTO
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.result import RunResult
 from kernbench.tanto.context import TantoContext
@@ -31,33 +29,6 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
     from kernbench.runs.bench import Bench
     from kernbench.tanto.loading import KernelFiles
-
-FAMILY = "tensix"
-
-
-def refuse_family(found: Bench, topology: str | Path, family: str, command: str = "") -> str | None:
-    """Why a bench cannot run on a machine of a family, if so: benches of Tanto programs take chips, and no others do.
-
-    It ends with what would do: a chip, or the command that runs the bench on one.
-    """
-    if found.is_tanto and family != FAMILY:
-        remedy = f"{command} runs it" if command else f"--topology {TANTO_TOPOLOGY} would do"
-        return (
-            f"bench {found.name!r} is one of Tanto programs, which run on family {FAMILY!r}, and topology "
-            f"{shorten(str(topology))!r} is of family {family!r}; {remedy}"
-        )
-    if family == FAMILY and not found.is_tanto:
-        return (
-            f"topology {shorten(str(topology))!r} is of family {FAMILY!r}, which runs Tanto programs, and bench {found.name!r} "
-            f"is none; give one whose name begins with {TANTO!r}, or a topology of family 'sip', such as {DEFAULT_TOPOLOGY}"
-        )
-    return None
-
-
-def check_family(found: Bench, topology: str | Path, family: str) -> None:
-    """Check that a bench can run on a machine of a family. Errors: InputError."""
-    if refusal := refuse_family(found, topology, family):
-        raise InputError(refusal)
 
 
 @dataclass(slots=True)

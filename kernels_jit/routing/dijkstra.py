@@ -110,6 +110,40 @@ def tree(
 
 
 @jit
+def count_ways(
+    last: np.ndarray, edge_src: np.ndarray, source: int, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How the ways along a tree from its source to some ends, bool[node], share it.
+
+    Returns int64[n] the nodes that the tree reaches, the nearest by number of links first and those equally near by their ids;
+    int64[node] how many links each is away, -1 for none; and int64[node] how many ways lead to each or through it.
+    """
+    depth, ways = np.full(len(last), -1, np.int64), np.zeros(len(last), np.int64)
+    depth[source] = 0
+    for node in range(len(last)):
+        links, at = 0, node
+        while last[at] >= 0 and depth[at] < 0:
+            links, at = links + 1, edge_src[last[at]]
+        links, at = depth[at] + links, node
+        while depth[at] < 0 and last[at] >= 0:
+            depth[at], links, at = links, links - 1, edge_src[last[at]]
+    first = np.zeros(depth.max() + 2, np.int64)
+    for node in range(len(last)):
+        if last[node] >= 0:
+            first[depth[node] + 1] += 1
+            ways[node] = ends[node]
+    first = np.cumsum(first)
+    nodes = np.empty(first[-1], np.int64)
+    for node in range(len(last)):
+        if last[node] >= 0:
+            nodes[first[depth[node]]] = node
+            first[depth[node]] += 1
+    for node in nodes[::-1]:
+        ways[edge_src[last[node]]] += ways[node]
+    return nodes, depth, ways
+
+
+@jit
 def walk(last: np.ndarray, edge_src: np.ndarray, source: int, target: int) -> np.ndarray:
     """int64[hop] the edges of the path from source to target along a tree, in order.
 

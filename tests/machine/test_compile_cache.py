@@ -93,9 +93,12 @@ def test_where_nothing_can_be_written_machines_still_load(tmp_path, monkeypatch)
     assert load.load_machine("tiny").name == "tiny"
 
 
-def test_the_oldest_machines_go(folder, monkeypatch):
-    monkeypatch.setattr(compile_cache, "KEEP", 4)
+@pytest.mark.parametrize("limit", ["MOST_FILES", "MOST_BYTES"])
+def test_the_oldest_machines_go(folder, monkeypatch, limit):
     machine = _tiny()
+    compile_cache.save_compiled("k0", machine)
+    size = (folder / "k0.machine").stat().st_size
+    monkeypatch.setattr(compile_cache, limit, 4 if limit == "MOST_FILES" else 4 * size)
     for i in range(5):
         compile_cache.save_compiled(f"k{i}", machine)
         os.utime(folder / f"k{i}.machine", (i, i)) if i < 4 else None

@@ -70,7 +70,7 @@ class BenchWorkload:
                 f"topology {grid.topology!r} is of family 'mesh', a bare network without PEs to run a bench on; "
                 "give one of family 'sip', or a pattern in place of the bench"
             )
-        from kernbench.runs.tanto_run import refuse_family
+        from kernbench.runs.bench_family import refuse_family
 
         return refuse_family(self.of, grid.topology, family)
 

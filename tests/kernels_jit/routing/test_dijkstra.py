@@ -71,3 +71,18 @@ def test_a_walk_follows_the_tree():
     assert dijkstra.walk(last, src, 0, 2).tolist() == [0, 1]
     assert dijkstra.walk(last, src, 0, 0).tolist() == []
     assert dijkstra.walk(last, src, 0, 3).tolist() == [-1]
+
+
+@given(edges, st.integers(0, NODES - 1), st.lists(st.booleans(), min_size=NODES, max_size=NODES))
+def test_ways_to_ends_are_counted_at_all_nodes_that_they_pass(table, source, ends):
+    src, dst, weight = _edges(table)
+    start, neighbour, weights = _rows(src, dst, weight)
+    distance = dijkstra.sparse_distances(start, neighbour, weights, source, -1)
+    last = dijkstra.tree(distance, np.arange(len(src)), src, dst, weight)
+    ways = {node: dijkstra.walk(last, src, source, node) for node in range(NODES) if last[node] >= 0}
+    nodes, depth, counted = dijkstra.count_ways(last, src, source, np.array(ends))
+    assert nodes.tolist() == sorted(ways, key=lambda node: (len(ways[node]), node))
+    away = {source: 0} | {node: len(way) for node, way in ways.items()}
+    assert depth.tolist() == [away.get(node, -1) for node in range(NODES)]
+    passed = [node for end, way in ways.items() if ends[end] for node in (source, *dst[way].tolist())]
+    assert counted.tolist() == [passed.count(node) for node in range(NODES)]
