@@ -41,7 +41,7 @@ def try_all(groups: Sequence[Points]) -> list[Trial]:
 
 @pytest.mark.slow
 def test_points_are_tried_and_nothing_is_kept(tmp_path: Path) -> None:
-    ours = np.ones(1 << 27)  # the memory of this process is not that of the trial
+    ours = np.ones(1 << 26)  # the memory of this process is not that of the trial
     trials = try_all(groups_of(GRID, tmp_path))
     assert len(trials) == 2
     for trial in trials:
