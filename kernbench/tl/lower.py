@@ -64,7 +64,8 @@ class Lowering:
         self._duration = program.duration
         self._calls: dict[Work, bytes] = {}
         self._delays: dict[int, bytes] = {}  # by cycles
-        self._known_lines, self._sources = pe.lines.known, pe.thread.sources
+        self._known_lines = pe.lines.known
+        self._source_rows, self._source_lines = pe.thread.sources
         self._wait = self._await(1)
         schedule = program.duration(("pe_scheduler.overhead", 1))
         self._schedule = self._job(place.scheduler_server, schedule, program.tag("schedule", "control"))
@@ -77,7 +78,8 @@ class Lowering:
         while (source := known.get((id(at.f_code), at.f_lasti))) == OWN:
             at = at.f_back
         row = self.thread.row_count
-        self._sources.append((row, source or self.pe.lines.learn(at)))
+        self._source_lines.append(source or self.pe.lines.learn(at))
+        self._source_rows.append(row)
         if row > self._most_rows:
             self.pe.program.refuse_ops()
 

@@ -11,6 +11,7 @@ from kernbench.tanto.timing.math_step import Step
 from kernbench.tanto.timing.row_arrays import Slot, add_rows, delay_rows, find_lines, place_rows, wait_rows
 
 if TYPE_CHECKING:
+    from kernbench.program.thread import SourceLines
     from kernbench.tanto.timing.math_rows import MathRows
 
 HALVES = 2  # of the destination registers
@@ -43,7 +44,7 @@ class ThreadRows(NamedTuple):
     """The rows of a thread, int64[row, 1 + ROW_WIDTH], where their lines begin, and int64[step] where those of a step end."""
 
     rows: np.ndarray
-    sources: list[tuple[int, int]]
+    sources: SourceLines
     ends: np.ndarray
 
 

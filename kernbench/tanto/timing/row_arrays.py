@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernbench.program.ops import GE, ROW_WIDTH, Op
+from kernbench.program.thread import SourceLines
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -83,12 +85,12 @@ def place_rows(slots: Sequence[Slot]) -> tuple[np.ndarray, np.ndarray]:
     return out, ends
 
 
-def find_lines(lines: np.ndarray, ends: np.ndarray, file: str, program: Program) -> list[tuple[int, int]]:
-    """Where rows of another line begin: (row, source line) for `Thread.sources`."""
+def find_lines(lines: np.ndarray, ends: np.ndarray, file: str, program: Program) -> SourceLines:
+    """Where rows of another line begin, of entries with int64[entry] the line and the end of the rows of each."""
     changed = np.flatnonzero(np.diff(lines, prepend=0))
     starts, begun = np.concatenate(([0], ends))[changed], lines[changed]
     used = np.bincount(begun)
     sources = np.zeros(len(used), np.int64)  # by line
     for line in np.flatnonzero(used).tolist():
         sources[line] = program.source(file, line)
-    return list(zip(starts.tolist(), sources[begun].tolist(), strict=True))
+    return SourceLines(array("q", starts.tobytes()), array("q", sources[begun].tobytes()))

@@ -152,4 +152,4 @@ def test_the_rows_of_random_steps(number: int) -> None:
     for thread, expected in zip(rows.threads, account.threads, strict=True):
         found = np.frombuffer(b"".join(thread.pending), np.int64).reshape(-1, 9)
         assert [plain(row) for row in found] == expected
-        assert all(0 <= row <= len(expected) for row, _ in thread.sources)
+        assert all(0 <= row <= len(expected) for row in thread.sources.rows)
