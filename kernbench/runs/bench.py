@@ -318,25 +318,21 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
     if file.endswith(".py"):
         return _in_file(library.find("benches", file), name)
     found, skipped = _search()
+    if text.startswith(TANTO) and text not in found:
+        found, unusable = _search("benches/tanto")
+        skipped += unusable
     missed = next((one.sentence for one in skipped if one.name == text), None)
     if missed:
         raise InputError(missed)
     if re.fullmatch(r"-?\d{1,9}", text):
         _warn(skipped)
         return _at([found[name] for name in sorted(found)], int(text))
-    if text not in found and (tanto := _find_tanto(text)):
-        return tanto
     if text not in found and text in library.list_names("benches/pto"):
         raise InputError(f"{shorten(text)!r} is a bench of task graphs; kernbench pto run {text} runs it")
     if text not in found:
         raise InputError(f"unknown bench {shorten(text)!r}{suggest(text, found)}{_tell_skipped(skipped)}")
     _warn(skipped)
     return found[text]
-
-
-def _find_tanto(name: str) -> Bench | None:
-    """A bench of Tanto programs."""
-    return _search("benches/tanto")[0].get(name) if name.startswith(TANTO) else None
 
 
 def _tell_skipped(skipped: Sequence[_Skipped]) -> str:

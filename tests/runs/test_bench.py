@@ -196,6 +196,15 @@ def test_fields_without_names_are_refused(folder: Path) -> None:
         find_bench(path).shape({}, {})
 
 
+def test_a_bench_of_tanto_programs_that_does_not_load_is_named(folder: Path) -> None:
+    (folder / "tanto").mkdir()
+    (folder / "tanto" / "tanto_bad.py").write_text("x = (")
+    with pytest.raises(InputError, match=r"tanto_bad\.py:1: SyntaxError: .*; the bench file does not load$"):
+        find_bench("tanto-bad")
+    with pytest.warns(UserWarning, match=r"^skipped: .*tanto_bad\.py:1: "):
+        assert find_bench("tanto-matmul").is_tanto
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         load_file(tmp_path / "no.py")
@@ -207,6 +216,11 @@ def test_unknown_names_and_indices() -> None:
     with pytest.raises(InputError) as error:
         find_bench("vektor-add")
     assert str(error.value).startswith("unknown bench 'vektor-add'; did you mean 'vector-add'? Known: " + names[0])
+    with pytest.raises(InputError) as error:
+        find_bench("tanto-matmull")
+    told = "unknown bench 'tanto-matmull'; did you mean 'tanto-matmul'? Known: tanto-attention, "
+    assert str(error.value).startswith(told)
+    assert "vector-add" not in str(error.value)
     with pytest.raises(InputError) as error:
         find_bench(99)
     assert str(error.value) == f"there is no bench 99; `kernbench list` shows 0 to {len(names) - 1}"
