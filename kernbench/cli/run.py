@@ -137,9 +137,13 @@ def _prepare(
     from kernbench.runs.bench import find_bench, typed_parameters
 
     found = find_bench(bench)
-    _check_chip(found, bench, topology)
-    check_parameters(parameters, found, topology)
-    machine = load_machine(topology, overrides)
+    try:
+        check_parameters(parameters, found, topology)
+        machine = load_machine(topology, overrides)
+    except InputError:  # a machine of another family lacks the fields: say that instead
+        _check_family(found, bench, topology, load_machine(topology).family)
+        raise
+    _check_family(found, bench, topology, machine.family)
     if trace_filters:
         machine = load_machine(topology, found.shape(typed_parameters(found, parameters), overrides))
         check_parts(machine, trace_filters)
@@ -147,18 +151,17 @@ def _prepare(
     return found
 
 
-def _check_chip(found: Bench, asked: str, topology: str) -> None:
-    """Check that a bench of Tanto programs has a chip, before fields that others lack are looked for.
+def _check_family(found: Bench, asked: str, topology: str, family: str) -> None:
+    """Check that a bench can run on a machine of a family: those of Tanto programs on chips, and no others.
 
     No chip is taken unasked: a result is of the machine that was named, or of the one default. Errors: InputError with the
     command that runs the bench.
     """
     from kernbench.library import TANTO_TOPOLOGY
-    from kernbench.machine import load_machine
     from kernbench.runs.bench_family import refuse_family
 
     command = f"kernbench run {asked} --topology {TANTO_TOPOLOGY}"
-    if found.is_tanto and (refusal := refuse_family(found, topology, load_machine(topology).family, command)):
+    if refusal := refuse_family(found, topology, family, command):
         raise InputError(refusal)
 
 

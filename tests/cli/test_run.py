@@ -243,6 +243,7 @@ def test_an_unknown_bench_is_answered_with_the_nearest(capsys: pytest.CaptureFix
     [
         (("tanto-matmul",), "'sip'; kernbench run tanto-matmul --topology wormhole_n150 runs it"),
         (("tanto-matmul", "--set", "topology.tensix_core.fidelity=lofi"), "kernbench run tanto-matmul --topology"),
+        (("vector-add", "-t", "tensix_tiny", "--set", "topology.hbm.channel_gbs=1"), "runs Tanto programs, and bench"),
         (("tanto-matmul", "-t", "mesh_8x8"), "'mesh'; kernbench run tanto-matmul --topology wormhole_n150 runs it"),
         (("gemm-single-pe", "-t", "tensix_tiny"), "or a topology of family 'sip', such as sip_2x4x4"),
         (("vector_example",), "is a bench of task graphs; kernbench pto run vector_example runs it"),
