@@ -60,12 +60,13 @@ class SteppedKernel:
         from greenlet import getcurrent, greenlet
 
         def pause() -> None:
-            self._greenlet.parent.switch()  # type: ignore[union-attr]
+            """Called in the greenlet. It does not refer to this kernel, which would be part of a cycle and outlive its end."""
+            getcurrent().parent.switch()  # type: ignore[union-attr]
 
         self._current, self._program, self._thread = getcurrent, pe.program, pe.thread
         self._name = _tell(pe, fn, name)
-        self._context = _make_context(pe, (LiveLowering if live else Lowering)(pe, pause))
-        self._greenlet = greenlet(lambda: _call(pe, self._context, fn, args, name))
+        self._context = context = _make_context(pe, (LiveLowering if live else Lowering)(pe, pause))
+        self._greenlet = greenlet(lambda: _call(pe, context, fn, args, name))
 
     def resume(self) -> bool:
         """Continue the kernel; returns whether it paused at another ask. Errors: KernelError as `record_kernel`."""

@@ -1,5 +1,7 @@
+import gc
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -103,6 +105,25 @@ def test_a_live_kernel_computes():
     np.testing.assert_array_equal(rig.memory.read(C + 16384, (48, 40), "f16"), product)
     np.testing.assert_array_equal(rig.memory.read(C + 32768, (100,), "i32"), np.arange(100))
     np.testing.assert_array_equal(rig.memory.read(C + 49152, (48, 40), "f16"), np.maximum(product, np.float16(0.5)))
+
+
+def test_a_kernel_that_has_ended_is_in_no_cycle():
+    """A run has thousands, and pauses the garbage collector meanwhile."""
+    contexts = []
+
+    def kernel(*, tl):
+        tl.store(C, tl.load(A, (4, 64)) + 1.0)
+        contexts.append(weakref.ref(tl))
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        rig = Rig()
+        rig.live(kernel)
+        assert [context() for context in contexts] == [None]
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def test_a_live_kernel_computes_what_it_did_not_wait_for():
