@@ -129,40 +129,31 @@ def _prepare(
     overrides: Mapping[str, str],
     trace_filters: tuple[str, ...],
 ) -> Bench:
-    """Load and check the bench, the machine and the parts of the trace, so that errors come before the long work."""
+    """Load and check the bench, the machine and the parts of the trace, so that errors come before the long work.
+
+    No other machine is taken unasked: a result is of the machine that was named, or of the one default.
+    """
     from kernbench.cli.assignment import check_parameters
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.traces import check_parts
+    from kernbench.library import TANTO_TOPOLOGY
     from kernbench.machine import load_machine
     from kernbench.runs.bench import find_bench, typed_parameters
+    from kernbench.runs.bench_family import check_family
 
-    found = find_bench(bench)
+    found, command = find_bench(bench), f"kernbench run {bench} --topology {TANTO_TOPOLOGY}"
     try:
         check_parameters(parameters, found, topology)
         machine = load_machine(topology, overrides)
     except InputError:  # a machine of another family lacks the fields: say that instead
-        _check_family(found, bench, topology, load_machine(topology).family)
+        check_family(found, topology, load_machine(topology).family, command)
         raise
-    _check_family(found, bench, topology, machine.family)
+    check_family(found, topology, machine.family, command)
     if trace_filters:
         machine = load_machine(topology, found.shape(typed_parameters(found, parameters), overrides))
         check_parts(machine, trace_filters)
     announce_compiling()
     return found
-
-
-def _check_family(found: Bench, asked: str, topology: str, family: str) -> None:
-    """Check that a bench can run on a machine of a family: those of Tanto programs on chips, and no others.
-
-    No chip is taken unasked: a result is of the machine that was named, or of the one default. Errors: InputError with the
-    command that runs the bench.
-    """
-    from kernbench.library import TANTO_TOPOLOGY
-    from kernbench.runs.bench_family import refuse_family
-
-    command = f"kernbench run {asked} --topology {TANTO_TOPOLOGY}"
-    if refusal := refuse_family(found, topology, family, command):
-        raise InputError(refusal)
 
 
 def _keep(

@@ -109,7 +109,7 @@ def _prune(folder: Path) -> None:
     for number, (found, path) in enumerate(kept):
         size += found.st_size
         if number >= MOST_FILES // 2 or size > MOST_BYTES // 2:
-            os.unlink(path)
+            Path(path).unlink(missing_ok=True)
 
 
 def _pack(machine: Machine) -> dict[str, Any]:

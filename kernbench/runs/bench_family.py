@@ -35,7 +35,7 @@ def refuse_family(found: Bench, topology: str | Path, family: str, command: str 
     return None
 
 
-def check_family(found: Bench, topology: str | Path, family: str) -> None:
-    """Check that a bench can run on a machine of a family. Errors: InputError."""
-    if refusal := refuse_family(found, topology, family):
+def check_family(found: Bench, topology: str | Path, family: str, command: str = "") -> None:
+    """Check that a bench can run on a machine of a family. Errors: InputError with what `refuse_family` says."""
+    if refusal := refuse_family(found, topology, family, command):
         raise InputError(refusal)

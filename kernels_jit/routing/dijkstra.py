@@ -127,17 +127,9 @@ def count_ways(
         links, at = depth[at] + links, node
         while depth[at] < 0 and last[at] >= 0:
             depth[at], links, at = links, links - 1, edge_src[last[at]]
-    first = np.zeros(depth.max() + 2, np.int64)
-    for node in range(len(last)):
-        if last[node] >= 0:
-            first[depth[node] + 1] += 1
-            ways[node] = ends[node]
-    first = np.cumsum(first)
-    nodes = np.empty(first[-1], np.int64)
-    for node in range(len(last)):
-        if last[node] >= 0:
-            nodes[first[depth[node]]] = node
-            first[depth[node]] += 1
+    nodes = np.flatnonzero(last >= 0)
+    nodes = nodes[np.argsort(depth[nodes], kind="mergesort")]
+    ways[nodes] = ends[nodes]
     for node in nodes[::-1]:
         ways[edge_src[last[node]]] += ways[node]
     return nodes, depth, ways

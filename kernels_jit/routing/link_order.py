@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.jit import inner, jit
+from kernels_jit.layout.codes import NONE
 
-NONE = -1
 ONWARD, BACKWARD = 0, 1
 
 

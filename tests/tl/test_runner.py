@@ -1,4 +1,3 @@
-import gc
 import subprocess
 import sys
 import weakref
@@ -7,6 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench.errors import InputError, KernelError
+from kernbench.program.gc_pause import pause_gc
 from kernbench.program.ops import Op
 from kernbench.program.program import Program
 from kernbench.tl.current_context import find_active
@@ -115,15 +115,10 @@ def test_a_kernel_that_has_ended_is_in_no_cycle():
         tl.store(C, tl.load(A, (4, 64)) + 1.0)
         contexts.append(weakref.ref(tl))
 
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        rig = Rig()
+    rig = Rig()
+    with pause_gc():
         rig.live(kernel)
         assert [context() for context in contexts] == [None]
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def test_a_live_kernel_computes_what_it_did_not_wait_for():
