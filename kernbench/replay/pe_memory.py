@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 
+def _in_tcm(node: int, address: int, nbytes: int) -> list[tuple[int, int, int]]:
+    return [(node, address, nbytes)]
+
+
 class PeMemory:
     """Memory and TCM of the PE of a thread; `tcm` is the node of its TCM. Errors of the translation pass through."""
 
@@ -29,14 +33,11 @@ class PeMemory:
     def __init__(self, store: TimedStore, program: Program, thread: int, translate: Translate, tcm: int) -> None:
         self._store, self._program, self._thread = store, program, thread
         self._translate, self._node = translate, tcm
-        self._memory, self._tcm = Window(store, translate), Window(store, self._translate_tcm)
+        self._memory, self._tcm = Window(store, translate), Window(store, partial(_in_tcm, tcm))
 
     def over(self, store: TimedStore) -> PeMemory:
         """The same view of another store."""
         return PeMemory(store, self._program, self._thread, self._translate, self._node)
-
-    def _translate_tcm(self, address: int, nbytes: int) -> list[tuple[int, int, int]]:
-        return [(self._node, address, nbytes)]
 
     def read(self, ref: Ref) -> np.ndarray:
         """The elements of a reference; a copy."""
@@ -58,7 +59,7 @@ class PeMemory:
     def begin_composite(self, note: Composite, plan: int, arrays: Sequence[np.ndarray | None]) -> TiledComposite:
         """Start a composite; `arrays` are its operands as far as they are not streamed."""
         raw = self._store.raw
-        views = Window(raw, self._translate), Window(raw, self._translate_tcm)
+        views = Window(raw, self._translate), Window(raw, partial(_in_tcm, self._node))
         found = TiledComposite(self._program, plan, self._thread, note, arrays, *views)
         self._store.begin(found)
         return found

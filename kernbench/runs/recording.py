@@ -106,6 +106,7 @@ def record(
         return None
     if device.depends_on_run or not torch.runtime.submitted:
         return None
+    torch.runtime.drop_expectations()
     program = device.program.on(machine)
     return Recording(program, torch.runtime.launches, figures.fields(machine))
 
@@ -115,18 +116,18 @@ class RecordingDevice(Device):
 
     def __init__(self, machine: Machine, *, live: bool = False, limits: RunLimits = NO_LIMITS) -> None:
         super().__init__(machine, live=live, limits=limits)
-        self.session: Any = _NotRunYet(self)
-        self._asked = False
+        self.session: Any = _NotRunYet()
+        self.ipcq = self._make_queues()  # of that session
         self._issued_before: int | None = None  # rows, when the host waited first
 
     @property
     def depends_on_run(self) -> bool:
         """Whether anything was issued after the bench may have learned something from the run."""
-        return self._asked or self._issued_before not in (None, self._issued())
+        return self.session.asked or self._issued_before not in (None, self._issued())
 
     def ask(self) -> None:
         """Note that the bench wants a time or a number."""
-        self._asked = True
+        self.session.asked = True
 
     def look(self, layout: Layout, copy: int = 0) -> NoReturn:  # noqa: ARG002
         """Errors: InputError; there are no numbers."""
@@ -146,13 +147,13 @@ class RecordingDevice(Device):
 
 
 class _NotRunYet:
-    """Stands for the run of a device that only records."""
+    """Stands for the run of a device that only records; `asked`: whether the bench wants a time or a number of it."""
 
-    def __init__(self, device: RecordingDevice) -> None:
-        self._device = device
+    def __init__(self) -> None:
+        self.asked = False
 
     def __getattr__(self, name: str) -> NoReturn:
-        self._device.ask()
+        self.asked = True
         raise InputError(f"the bench asks for {name!r} of its run, but it is only recorded; use mode hybrid")
 
 

@@ -132,6 +132,7 @@ def _run_on(
     if verify:
         driven.stage("computing the numbers")
     mismatches = _verify(found, torch) if verify else ()
+    torch.runtime.drop_expectations()
     driven.stage("bounding the run" if mode == Mode.ANALYTIC else "measuring the run")
     return {
         "mode": mode,
@@ -170,6 +171,7 @@ def record_bench(
         device = RecordingDevice(machine, live=found.live)
         torch = RuntimeContext(device, choose_sips(machine, "all"), seed=0)
         _call(found, torch, given)
+        torch.runtime.drop_expectations()
         device.program.flush()
     return device.program, tuple(torch.runtime.launches)
 

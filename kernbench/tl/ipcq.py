@@ -77,7 +77,10 @@ PlaceRing = Callable[[Where, Ring], int]
 
 
 class Ipcq:
-    """All queues of a machine between two installations of neighbour tables; `name` tells them from other queues."""
+    """All queues of a machine between two installations of neighbour tables; `name` tells them from other queues.
+
+    `watchers` are threads that may wait for ever; those of these queues are added.
+    """
 
     def __init__(
         self,
@@ -85,14 +88,12 @@ class Ipcq:
         read_counter: Callable[[int], int],
         place_ring: PlaceRing,
         name: str = "",
+        watchers: set[int] | None = None,
     ) -> None:
-        self.program, self.read_counter, self.name = program, read_counter, name
+        self.watchers: set[int] = set() if watchers is None else watchers
         self._place_ring = place_ring
-        self._first: dict[tuple[Where, str], int] = {}  # by PE and direction: where the slots of its ring begin
-        self.watchers: set[int] = set()  # threads that may wait for ever
+        self._wiring = Wiring(program, read_counter, name, self.watchers)
         self._of_pe: dict[Where, PeQueues] = {}
-        self._tables: Mapping[Where, NeighbourTable] = {}
-        self._queues: dict[tuple[Where, str], Queue] = {}
 
     def install(self, tables: Mapping[Where, NeighbourTable]) -> None:
         """Install neighbour tables; earlier tables and the messages in their queues are dropped.
@@ -100,31 +101,46 @@ class Ipcq:
         Errors: InputError for a PE that the machine lacks, a direction that does not lead back or two rings that differ;
         OutOfMemoryError for rings that do not fit their memory.
         """
-        check_tables(self.program.machine, tables)
-        self._first = {
+        wiring = self._wiring
+        check_tables(wiring.program.machine, tables)
+        wiring.first = {
             (where, direction): self._place_ring(where, ring)
             for where, table in tables.items()
             for direction, ring in table.items()
         }
-        self._tables = {where: dict(table) for where, table in tables.items()}
-        self._queues, self._of_pe = {}, {}
+        wiring.tables = {where: dict(table) for where, table in tables.items()}
+        wiring.queues = {}
+        self._of_pe = {}
 
     def pe_queues(self, place: PePlace) -> PeQueues | None:
         """The queues of a PE; None if it has no neighbours."""
         where = (place.sip, place.cube, place.pe)
-        table = self._tables.get(where)
-        if table and where not in self._of_pe:
-            self._of_pe[where] = PeQueues(self, where, table)
+        if self._wiring.tables.get(where) and where not in self._of_pe:
+            self._of_pe[where] = PeQueues(self._wiring, where)
         return self._of_pe.get(where)
 
     def queue(self, source: Where, direction: str) -> Queue:
         """The queue that leaves a PE in a direction of its table."""
-        found = self._queues.get((source, direction))
+        return self._wiring.queue(source, direction)
+
+
+class Wiring:
+    """The tables that are installed and their queues, each made when it is first used."""
+
+    def __init__(self, program: Program, read_counter: Callable[[int], int], name: str, watchers: set[int]) -> None:
+        self.program, self.read_counter, self.name, self.watchers = program, read_counter, name, watchers
+        self.tables: Mapping[Where, NeighbourTable] = {}
+        self.first: dict[tuple[Where, str], int] = {}  # by PE and direction: where the slots of its ring begin
+        self.queues: dict[tuple[Where, str], Queue] = {}
+
+    def queue(self, source: Where, direction: str) -> Queue:
+        """The queue that leaves a PE in a direction of its table."""
+        found = self.queues.get((source, direction))
         if found is None:
-            there = self._tables[source][direction]
+            there = self.tables[source][direction]
             target = (there.sip, there.cube, there.pe)
-            found = self._queues[source, direction] = Queue(
-                self.program, source, direction, target, there, self._first[target, there.opposite], self.name
+            found = self.queues[source, direction] = Queue(
+                self.program, source, direction, target, there, self.first[target, there.opposite], self.name
             )
         return found
 
@@ -132,37 +148,38 @@ class Ipcq:
 class PeQueues:
     """The queues of one PE."""
 
-    def __init__(self, ipcq: Ipcq, where: Where, table: NeighbourTable) -> None:
-        self.read_counter = ipcq.read_counter
+    def __init__(self, wiring: Wiring, where: Where) -> None:
+        table = wiring.tables[where]
+        self.read_counter = wiring.read_counter
         self.directions = tuple(table)
         self.turn = 0  # the direction at which the next receive from any source begins to look
         self._watch: tuple[list[Watcher], int] | None = None
         self._multicasts: Multicasts | None = None
-        self._ipcq, self._where, self._table = ipcq, where, table
+        self._wiring, self._where, self._table = wiring, where, table
 
     def outward(self, direction: str) -> Queue:
         """The queue to the neighbour in a direction; KeyError for none."""
         self._table[direction]
-        return self._ipcq.queue(self._where, direction)
+        return self._wiring.queue(self._where, direction)
 
     def inward(self, direction: str) -> Queue:
         """The queue from the neighbour in a direction; KeyError for none."""
         there = self._table[direction]
-        return self._ipcq.queue((there.sip, there.cube, there.pe), there.opposite)
+        return self._wiring.queue((there.sip, there.cube, there.pe), there.opposite)
 
     def multicasts(self, place: PePlace) -> Multicasts:
         """The transfers of this PE to several neighbours at once."""
         if self._multicasts is None:
-            self._multicasts = Multicasts(self._ipcq.program, place, self._ipcq.watchers)
+            self._multicasts = Multicasts(self._wiring.program, place, self._wiring.watchers)
         return self._multicasts
 
     def watchers(self, queues: Sequence[Queue]) -> tuple[list[Watcher], int]:
         """A watcher for each of the PE's inward queues, and the counter with which they wake the kernel."""
         if self._watch is None:
-            program = self._ipcq.program
+            program = self._wiring.program
             woken = program.counter(f"a message from anywhere at {_path(self._where)}")
             self._watch = [Watcher(program, queue, woken) for queue in queues], woken
-            self._ipcq.watchers |= {watcher.thread.id for watcher in self._watch[0]}
+            self._wiring.watchers |= {watcher.thread.id for watcher in self._watch[0]}
         return self._watch
 
 

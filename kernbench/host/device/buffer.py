@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from kernbench.machine.part_index import pe_path
 
 if TYPE_CHECKING:
-    from kernbench.host.device.device import Device
+    from kernbench.host.memory.free_memory import Pools
     from kernbench.host.messages import Shard
 
 
 class Buffer:
-    """A range of bytes of an HBM slice, an SRAM or a TCM, freed when the object is deleted."""
+    """A range of bytes of an HBM slice, an SRAM or a TCM, freed in its pools when the object is deleted."""
 
-    __slots__ = ("_device", "shard")
+    __slots__ = ("_pools", "shard")
 
-    def __init__(self, device: Device, shard: Shard) -> None:
-        self._device = device
+    def __init__(self, pools: Pools, shard: Shard) -> None:
+        self._pools = pools
         self.shard = shard
 
     @property
@@ -32,11 +32,11 @@ class Buffer:
     @property
     def offset(self) -> int:
         """The first byte in its memory; kernels address a TCM by it, as in `tl.recv(dst_addr=..., dst_space="tcm")`."""
-        return self._device.machine.places.memory_of(self.shard.pa)[1]
+        return self._pools.places.memory_of(self.shard.pa)[1]
 
     def __repr__(self) -> str:
         shard = self.shard
         return f"Buffer({self.nbytes} bytes at {shard.pa:#x}, {pe_path(shard.sip, shard.cube, shard.pe)})"
 
     def __del__(self) -> None:
-        self._device.free(self.shard)
+        self._pools.free(self.shard)

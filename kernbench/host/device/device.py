@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kernbench.host.memory.initial_values import Contents
     from kernbench.host.memory.placement import DPPolicy
     from kernbench.host.memory.tensor_layout import Layout
-    from kernbench.host.messages import Shard, Targets
+    from kernbench.host.messages import Targets
     from kernbench.machine.machine import Machine
     from kernbench.machine.part_index import PePlace
     from kernbench.program.thread import Thread
@@ -59,9 +59,9 @@ class Device:
         self.memory = DeviceMemory(self.session, live)
         self._installed = 0
         self._watchers: set[int] = set()  # threads of queues, which need not end
+        self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self.ipcq = self._make_queues()  # for launches that bring no queues of their own
         self._kernels = Kernels(self.program, self.memory, live)
-        self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
         self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: tensors to unmap
         self._unanswered: list[Launch] = []
@@ -82,14 +82,10 @@ class Device:
         """Free a tensor's memory; MMUs unmap it before the next command to the SIP."""
         self._released[sip].append(self._sips[sip].release(layout))
 
-    def reserve(self, sip: int, space: str, cube: int, pe: int, nbytes: int) -> Shard:
+    def reserve(self, sip: int, space: str, cube: int, pe: int, nbytes: int) -> Buffer:
         """Allocate memory outside of tensors in "hbm", "tcm" or "sram". Errors: as `Pools.allocate`."""
-        return self._sips[sip].pools.allocate(space, cube, pe, nbytes, "a buffer")
-
-    def free(self, shard: Shard) -> None:
-        """Free a reserved shard."""
-        assert shard.sip is not None
-        self._sips[shard.sip].pools.free(shard)
+        pools = self._sips[sip].pools
+        return Buffer(pools, pools.allocate(space, cube, pe, nbytes, "a buffer"))
 
     def write(self, sip: int, name: str, layout: Layout, contents: Contents) -> None:
         """Copy from the host, one message for each shard."""
@@ -195,20 +191,15 @@ class Device:
 
     def _make_queues(self, name: str = "") -> Ipcq:
         slots: list[Buffer] = []
+        sips, session = self._sips, self.session  # the queues do not hold the device, which holds them
 
         def place_ring(where: Where, ring: Ring) -> int:
-            shard = self._sips[where[0]].pools.allocate(
-                ring.tier, *where[1:], ring.nbytes, f"a ring of {ring.n_slots} slots"
-            )
-            slots.append(Buffer(self, shard))
+            pools = sips[where[0]].pools
+            shard = pools.allocate(ring.tier, *where[1:], ring.nbytes, f"a ring of {ring.n_slots} slots")
+            slots.append(Buffer(pools, shard))
             return shard.pa
 
-        queues = Ipcq(self.program, self._read_counter, place_ring, name)
-        queues.watchers = self._watchers
-        return queues
-
-    def _read_counter(self, counter: int) -> int:
-        return int(self.session.counter_value[counter])
+        return Ipcq(self.program, lambda counter: int(session.counter_value[counter]), place_ring, name, self._watchers)
 
     def _update_mmus(self, message: MmuMap) -> int:
         """Install a mapping and send its message; returns the row of completion."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -68,43 +69,28 @@ class LiveTimes:
         return self._session.op_end_fs
 
 
-class DeviceMemory:
-    """The contents of all memories of a machine during one run."""
+class Deposits:
+    """Data that the host writes to a store during one run; `locate` returns the memory of a physical address."""
 
-    def __init__(self, session: Session, live: bool) -> None:
-        self._session = session
-        self._live = live
-        times = RunTimes()
-        self._store = TimedStore(LiveTimes(session) if live else times)
-        self._locate = session.program.machine.places.memory_of
-        self._deposits: list[tuple[Layout, Contents]] = []
-        self._pending: dict[int, deque[int]] = {}  # in live runs, by host thread: deposits that are not made yet
-        self._views: dict[int, PeMemory] = {}  # by PE thread
-        self._replay = Replay(session.program, self._performer, times)
+    def __init__(self, store: TimedStore, locate: Callable[[int], tuple[int, int, int]]) -> None:
+        self._store, self._locate = store, locate
+        self._all: list[tuple[Layout, Contents]] = []
         self._due: tuple[int, int] = (0, 0)  # deposits whose memory is checked, and bytes of those not computed yet
-        self._computed = (0, 0)  # rows and events up to which the replay has run
-        self._watch: Callable[[Performer], Performer] = lambda performer: performer
 
-    def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
-        """Let memory hold `contents` from the completion of `row`, the last of a host thread.
+    def over(self, store: TimedStore) -> Deposits:
+        """The same deposits, into another store."""
+        found = Deposits(store, self._locate)
+        found._all = self._all
+        return found
 
-        Errors: LimitError in a live run if this computer's memory cannot hold it.
-        """
-        number = len(self._deposits)
-        self._deposits.append((layout, contents))
-        thread.note(row, HostData(name, layout.shape, layout.dtype, number))
-        if self._live:
-            self._pending.setdefault(thread.id, deque()).append(number)
-            thread.ask()
-            self._check_budget()
+    def add(self, layout: Layout, contents: Contents) -> int:
+        """Keep a deposit; returns its number."""
+        self._all.append((layout, contents))
+        return len(self._all) - 1
 
-    def answer(self, thread: int) -> None:
-        """Make the next deposit of a host thread, at its ASK row."""
-        self.make_deposit(self._pending[thread].popleft())
-
-    def make_deposit(self, number: int) -> None:
+    def make(self, number: int) -> None:
         """Put a deposit into memory; its numbers are computed when one of them is first accessed."""
-        layout, contents = self._deposits[number]
+        layout, contents = self._all[number]
 
         def make() -> np.ndarray:
             check_fits(
@@ -115,6 +101,48 @@ class DeviceMemory:
             return found
 
         layout.scatter(self._store, make, self._locate)
+
+    def check_budget(self) -> None:
+        """Check that this computer's memory holds the deposits that are not computed. Errors: LimitError."""
+        checked, held = self._due
+        most = held
+        for layout, contents in self._all[checked:]:
+            most = max(most, held + contents.making_bytes + layout.nbytes)
+            held += layout.nbytes
+        self._due = len(self._all), held
+        check_fits(most, f"the numbers of {plural(len(self._all), 'tensor')}", SMALLER)
+
+
+class DeviceMemory:
+    """The contents of all memories of a machine during one run."""
+
+    def __init__(self, session: Session, live: bool) -> None:
+        self._session = session
+        self._live = live
+        times = RunTimes()
+        self._store = TimedStore(LiveTimes(session) if live else times)
+        self._locate = session.program.machine.places.memory_of
+        self._deposits = Deposits(self._store, self._locate)
+        self._pending: dict[int, deque[int]] = {}  # in live runs, by host thread: deposits that are not made yet
+        self._views: dict[int, PeMemory] = {}  # by PE thread
+        self._replay = Replay(session.program, partial(_performer, self._views, self._deposits), times)
+        self._computed = (0, 0)  # rows and events up to which the replay has run
+
+    def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
+        """Let memory hold `contents` from the completion of `row`, the last of a host thread.
+
+        Errors: LimitError in a live run if this computer's memory cannot hold it.
+        """
+        number = self._deposits.add(layout, contents)
+        thread.note(row, HostData(name, layout.shape, layout.dtype, number))
+        if self._live:
+            self._pending.setdefault(thread.id, deque()).append(number)
+            thread.ask()
+            self._deposits.check_budget()
+
+    def answer(self, thread: int) -> None:
+        """Make the next deposit of a host thread, at its ASK row."""
+        self._deposits.make(self._pending[thread].popleft())
 
     def open_view(self, thread: Thread, place: PePlace, page_map: Map) -> PeMemory:
         """The memory that the PE of a thread can access, by its page map."""
@@ -145,37 +173,24 @@ class DeviceMemory:
         """Replay the rows that have run since the last read; in live runs the kernels have computed them."""
         run = (self._session.program.row_count, self._session.events)
         if not self._live and run != self._computed:
-            self._check_budget()
+            self._deposits.check_budget()
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
             self._computed = run
-
-    def _check_budget(self) -> None:
-        """Check that this computer's memory holds the deposits that are not computed. Errors: LimitError."""
-        checked, held = self._due
-        most = held
-        for layout, contents in self._deposits[checked:]:
-            most = max(most, held + contents.making_bytes + layout.nbytes)
-            held += layout.nbytes
-        self._due = len(self._deposits), held
-        check_fits(
-            most,
-            f"the numbers of {plural(len(self._deposits), 'tensor')}",
-            SMALLER,
-        )
 
     def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:
         """The operands of a note when it was performed. All that has run is computed once more for this."""
         found: list[np.ndarray] = []
-        again = DeviceMemory(self._session, live=False)
-        again._deposits = self._deposits
-        again._views = {thread: view.over(again._store) for thread, view in self._views.items()}
-        again._watch = lambda performer: _Watcher(performer, wanted, found)
-        again._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
+        times = RunTimes()
+        store = TimedStore(times)
+        views = {thread: view.over(store) for thread, view in self._views.items()}
+        perform = partial(_performer, views, self._deposits.over(store))
+        again = Replay(self._session.program, lambda thread: _Watcher(perform(thread), wanted, found), times)
+        again.advance(self._session.op_issue_fs, self._session.op_end_fs)
         return found
 
-    def _performer(self, thread: int) -> Performer:
-        found = Numbers(self._views[thread]) if thread in self._views else _Depositor(self)
-        return self._watch(found)
+
+def _performer(views: Mapping[int, PeMemory], deposits: Deposits, thread: int) -> Performer:
+    return Numbers(views[thread]) if thread in views else _Depositor(deposits)
 
 
 class _Watcher:
@@ -198,12 +213,12 @@ class _Watcher:
 class _Depositor:
     """Performs the notes of a host thread."""
 
-    def __init__(self, memory: DeviceMemory) -> None:
-        self._memory = memory
+    def __init__(self, deposits: Deposits) -> None:
+        self._deposits = deposits
 
     def begin(self, note: Composite, plan: int, /) -> None:
         """A host thread starts no composite."""
 
     def perform(self, note: Note, plan: int, /) -> None:  # noqa: ARG002
         """Make the deposit that a note stands for."""
-        self._memory.make_deposit(note["deposit"])
+        self._deposits.make(note["deposit"])

@@ -27,7 +27,7 @@ class Pools:
 
     def __init__(self, machine: Machine, sip: int) -> None:
         figures = machine.figures
-        self._places, self._sip = machine.places, sip
+        self.places, self._sip = machine.places, sip
         tcm_end = max(_ALIGN_BYTES, int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"]))
         self._range = {
             MemorySpace.HBM: (0, int(figures["hbm.slice_bytes"])),
@@ -60,7 +60,7 @@ class Pools:
 
     def free(self, shard: Shard) -> None:
         """Free an allocated shard."""
-        base = base_of(shard.pa, self._places.shape.slice_bytes)
+        base = base_of(shard.pa, self.places.shape.slice_bytes)
         self._by_base[base].free(shard.pa - base, shard.nbytes)
 
     def free_bytes(self, space: str, cube: int, pe: int) -> int:
@@ -72,8 +72,8 @@ class Pools:
         if space not in SPACES:
             raise InputError(f"{what} cannot lie in {space!r}{suggest(str(space), SPACES)}")
         memory = SPACES[space]
-        self._places.hbm(self._sip, cube, pe)
-        base = self._places.address_of(self._sip, cube, memory, 0 if memory == MemorySpace.SRAM else pe)
+        self.places.hbm(self._sip, cube, pe)
+        base = self.places.address_of(self._sip, cube, memory, 0 if memory == MemorySpace.SRAM else pe)
         pool = self._by_base.setdefault(base, Allocator(*self._range[memory], self._align[memory]))
         found = self._known[space, cube, pe] = pool, base
         return found

@@ -14,7 +14,6 @@ import numpy as np
 
 from kernbench.dtypes import canonical, is_float, name_of
 from kernbench.errors import InputError
-from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device import Device
 from kernbench.host.device.launch import Launch
 from kernbench.host.memory.initial_values import Contents, Filled, Given, Random
@@ -28,6 +27,7 @@ from kernbench.host.torch.unsupported import Namespace
 from kernbench.tl.registry import find_kernel
 
 if TYPE_CHECKING:
+    from kernbench.host.device.buffer import Buffer
     from kernbench.host.messages import Shard
 
 
@@ -181,7 +181,7 @@ class RuntimeContext(Namespace):
         """
         if not isinstance(nbytes, (int, np.integer)) or nbytes < 1:
             raise InputError(f"torch.reserve got nbytes={nbytes!r}; give a whole number of bytes, 1 or more")
-        return Buffer(self.driven, self.driven.reserve(self.runtime.current_sip, space, cube, pe, int(nbytes)))
+        return self.driven.reserve(self.runtime.current_sip, space, cube, pe, int(nbytes))
 
     # Running
 

@@ -121,6 +121,10 @@ class Runtime:
         self.launcher.let_others_run()
         self.device.run()
 
+    def drop_expectations(self) -> None:
+        """Let go of what the bench expects, at the end of a run: references may hold tensors, which hold this object."""
+        self.expectations.clear()
+
     def list_contents(self, expectation: Expectation) -> Iterator[tuple[str, np.ndarray]]:
         """The name and the numbers of each copy that an expectation is compared with."""
         tensor = expectation.tensor
