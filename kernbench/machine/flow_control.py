@@ -6,16 +6,12 @@ docs/networks.md has the rules. All links of such a network follow one clock: a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import Field
 
-from kernbench.components.port import BUFFER_MOST, CHANNELS_MOST
-from kernbench.schema.fields import Count, Ns
-from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
 Kind = TypeVar("Kind", int, np.ndarray)
@@ -35,60 +31,6 @@ class Reuse(StrEnum):
 
     TAIL_SENT = "tail_sent"  # when the tail has left for it
     TAIL_CREDIT = "tail_credit"  # when all credits are back, too
-
-
-class FlowControlSpec(Model):
-    """The fields of a topology that say how its network is buffered; with `unbounded` the others mean nothing."""
-
-    flow_control: Literal["unbounded", "credit"] = Field(
-        "unbounded", description="unbounded: queues have no limit; credit: routers have finite buffers"
-    )
-    packet_flits: Annotated[Count, Field(le=1 << 20)] = Field(
-        16, description="most flits of the packets that a transfer is cut into"
-    )
-    speculative: bool = Field(True, description="heads ask for the switch together with a virtual channel")
-    allocator: Allocator = Field(
-        Allocator.ISLIP,
-        description="round_robin: each input chooses first; islip: each output; age: the flit longest in its buffer",
-    )
-    allocator_iterations: Annotated[Count, Field(le=16)] = Field(1, description="iterations of allocator islip")
-    input_speedup: Annotated[Count, Field(le=8)] = Field(1, description="inputs of the switch for each port")
-    internal_speedup: Annotated[Count, Field(le=16)] = Field(
-        1, description="cycles of a router in the time of a flit on the fastest link"
-    )
-    reuse: Reuse = Field(
-        Reuse.TAIL_SENT,
-        description="a virtual channel is given again when its tail has left, or when its credits are back, too",
-    )
-    outstanding_packets: Annotated[Count, Field(le=1 << 14)] | None = Field(
-        None, description="packets of a source under way at once; none: no limit"
-    )
-
-
-class MeshFlowControlSpec(FlowControlSpec):
-    """The same of family `mesh`, whose ports are all alike."""
-
-    virtual_channels: Annotated[Count, Field(le=CHANNELS_MOST)] = Field(
-        4, description="virtual channels of each input port"
-    )
-    buffer_flits: Annotated[Count, Field(le=BUFFER_MOST)] = Field(
-        8, description="flits that the buffer of a virtual channel holds"
-    )
-    credit_ns: Ns = Field(1, description="time from a credit's arrival until it can be used")
-    routing_ns: Ns = Field(
-        0, description="time from a head's coming to the front of its buffer until it may ask for a virtual channel"
-    )
-    vc_allocation_ns: Ns = Field(
-        1,
-        description="time from the grant of a virtual channel until its flits may ask for the switch; a cycle at least",
-    )
-    switch_allocation_ns: Ns = Field(
-        1, description="time from the grant of the switch until the flit has left its buffer"
-    )
-    traversal_ns: Ns = Field(1, description="time through the crossbar")
-    dateline: bool = Field(
-        True, description="on a torus, half the virtual channels are for packets behind the dateline of a ring"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +69,6 @@ class FlowControl:
     layers: int = 0  # of virtual channels, for requests and for replies; 0: requests and replies share them
     queue_flits: int = 0  # that wait at a channel of a memory
     reply_packets: int = 0  # of a memory: read, or being read, and not yet sent
-
-    @classmethod
-    def of(cls, spec: FlowControlSpec, ports: tuple[PortControl, ...], **more: Any) -> FlowControl | None:
-        """The flow control of a checked topology; None if unbounded."""
-        if spec.flow_control == "unbounded":
-            return None
-        same = {f.name for f in fields(cls)} & FlowControlSpec.model_fields.keys()
-        given: dict[str, Any] = {name: getattr(spec, name) for name in same}
-        return cls(ports, **{**given, "outstanding_packets": spec.outstanding_packets or 0}, **more)
-
-    @classmethod
-    def of_mesh(cls, spec: MeshFlowControlSpec) -> FlowControl | None:
-        """The flow control of a checked topology whose ports are alike; None if unbounded."""
-        return cls.of(spec, (PortControl.of(spec),), dateline=spec.dateline)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> FlowControl:

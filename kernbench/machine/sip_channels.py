@@ -11,6 +11,7 @@ import numpy as np
 
 from kernbench.machine.channel_layers import Origins, check_layers, order_channels
 from kernbench.machine.flow_control import FlowControl, PortControl
+from kernbench.machine.flow_control_spec import build_flow_control
 from kernbench.machine.intents import Intent
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _TRAFFIC = (
 def find_flow_control(spec: SipSpec) -> FlowControl | None:
     """The flow control of a checked topology but its layers; None if its queues have no limit."""
     ports = tuple(PortControl.of(port) for port in (spec.noc_port, spec.ucie_port, spec.io_port, spec.memory_port))
-    return FlowControl.of(
+    return build_flow_control(
         spec, ports, queue_flits=spec.memory_port.queue_flits, reply_packets=spec.memory_port.reply_packets
     )
 

@@ -21,7 +21,7 @@ from kernbench.components.port import MemoryPort, Port
 from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
 from kernbench.components.tiling import Tiling
 from kernbench.machine.address import HBM_BYTES, IO_CHIPLETS, PE_BYTES, PES
-from kernbench.machine.flow_control import FlowControlSpec
+from kernbench.machine.flow_control_spec import FlowControlSpec
 from kernbench.machine.sip_mesh import Grid, make_grid
 from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.schema.model import Model

@@ -14,6 +14,7 @@ import numpy as np
 
 from kernbench.machine.builder import Builder
 from kernbench.machine.flow_control import FlowControl, PortControl
+from kernbench.machine.flow_control_spec import build_flow_control
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.quantities import NO_TIME, list_figure_origins, list_figures, rate, time
@@ -75,7 +76,7 @@ def _flow_control(spec: TensixSpec) -> FlowControl | None:
     """The flow control of a chip, checked; None if its queues have no limit. Errors: InputError if packets may stand still."""
     ports, memory = (spec.tensix_port, spec.tensix_memory_port), spec.tensix_memory_port
     more = {"queue_flits": memory.queue_flits, "reply_packets": memory.reply_packets}
-    found = FlowControl.of(spec, tuple(map(PortControl.of, ports)), dateline=True, layers=_SIDES, **more)
+    found = build_flow_control(spec, tuple(map(PortControl.of, ports)), dateline=True, layers=_SIDES, **more)
     if found:
         check_classes(found)
         remedy = "set tensix_port.virtual_channels to 4 or more: requests and replies, before and after the dateline"
