@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 
 import numpy as np
@@ -99,7 +100,18 @@ def test_the_oldest_machines_go(folder, monkeypatch, limit):
     compile_cache.save_compiled("k0", machine)
     size = (folder / "k0.machine").stat().st_size
     monkeypatch.setattr(compile_cache, limit, 4 if limit == "MOST_FILES" else 4 * size)
+    monkeypatch.setattr(compile_cache, "PRUNED_EVERY", 1)
     for i in range(5):
         compile_cache.save_compiled(f"k{i}", machine)
         os.utime(folder / f"k{i}.machine", (i, i)) if i < 4 else None
     assert sorted(path.stem for path in folder.iterdir()) == ["k3", "k4"]
+
+
+def test_a_process_looks_for_old_machines_at_its_first_file_and_now_and_then(folder, monkeypatch):
+    machine, looked = _tiny(), []
+    monkeypatch.setattr(compile_cache, "_written", itertools.count())
+    monkeypatch.setattr(compile_cache, "PRUNED_EVERY", 3)
+    monkeypatch.setattr(compile_cache, "_prune", looked.append)
+    for expected in (1, 1, 1, 2):
+        compile_cache.save_compiled("k", machine)
+        assert len(looked) == expected
