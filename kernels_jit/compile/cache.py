@@ -33,7 +33,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from kernels_jit.compile.ownership import find_stranger, make_private
+from kernels_jit.compile.ownership import find_stranger, find_stranger_below, make_private
 
 PACKAGE = Path(__file__).resolve().parents[1]
 KEEP_DAYS = 30  # directories of older sources are removed after this long without use
@@ -99,13 +99,14 @@ def is_warm(function: str = "loop.run") -> bool:
     The event loop is the last function that a first run compiles and holds all that it calls; if it has not been, the first
     run says that it compiles.
     """
-    return any(is_sound(path) for path in directory().rglob(f"{function}-*.nbi"))
+    folder = directory()
+    return any(is_sound(path, folder) for path in folder.rglob(f"{function}-*.nbi"))
 
 
 def drop_unsound(folder: Path) -> None:
-    """Remove the files of a cache directory that are not sound."""
+    """Remove the files of a cache directory that are not sound; nobody else can write into the directory."""
     for path in _files(folder):
-        if not is_sound(path):
+        if not is_sound(path, folder):
             _seal_of(path).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
 
@@ -134,10 +135,10 @@ def find_ambiguous(folder: Path) -> set[Path]:
     return {function for function, files in count.items() if files > 1}
 
 
-def is_sound(path: Path) -> bool:
-    """Whether a file matches its seal, and nobody else could have written it."""
+def is_sound(path: Path, folder: Path) -> bool:
+    """Whether a file of a cache directory matches its seal, and nobody else could have written it."""
     try:
-        return not find_stranger(path) and _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
+        return not find_stranger_below(folder, path) and _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
     except OSError:  # another process may have removed it just now
         return False
 

@@ -113,7 +113,7 @@ def test_a_function_with_two_signatures_is_not_kept(tmp_path: Path):
     for path in (index, first, other):
         path.write_bytes(b"code")
     cache.seal_files(tmp_path)
-    assert all(cache.is_sound(path) for path in (index, first, other))
+    assert all(cache.is_sound(path, tmp_path) for path in (index, first, other))
     second.write_bytes(b"code")
     assert cache.find_ambiguous(tmp_path) == {tmp_path / "f-1.py311"}
     cache.seal_files(tmp_path)
@@ -138,19 +138,19 @@ def test_only_files_with_a_sound_seal_stay(tmp_path: Path):
     for damaged in (b"", b"cod", b"code!", b"cide"):
         kept.write_bytes(b"code")
         cache.seal_files(tmp_path)
-        assert cache.is_sound(kept)
+        assert cache.is_sound(kept, tmp_path)
         kept.write_bytes(damaged)
         cache.drop_unsound(tmp_path)
         assert not kept.exists()
 
 
 def test_a_file_that_another_process_removes_is_passed_over(tmp_path: Path, monkeypatch):
-    def gone(path: Path) -> str:
+    def gone(folder: Path, path: Path) -> str:
         path.unlink()
         raise FileNotFoundError(path)
 
     (tmp_path / "f.1.nbc").write_bytes(b"code")
     cache.seal_files(tmp_path)
-    monkeypatch.setattr(cache, "find_stranger", gone)
+    monkeypatch.setattr(cache, "find_stranger_below", gone)
     cache.drop_unsound(tmp_path)
     assert list(tmp_path.glob("*.nbc")) == []

@@ -23,7 +23,7 @@ from kernels_jit.compile.lock import compile_lock
 
 folder, name = Path(sys.argv[1]), sys.argv[2]
 with compile_lock(folder):
-    print(*sorted(path.stem for path in folder.glob("*.nbc") if is_sound(path)), flush=True)
+    print(*sorted(path.stem for path in folder.glob("*.nbc") if is_sound(path, folder)), flush=True)
     (folder / f"{name}.nbc").write_bytes(b"code")
     print("written", flush=True)
     if name == "held":
@@ -60,7 +60,7 @@ def test_without_a_directory_or_locks_a_process_compiles_for_itself(tmp_path: Pa
     monkeypatch.setattr(lock, "fcntl", None)
     with lock.compile_lock(tmp_path):
         (tmp_path / "f.nbc").write_bytes(b"code")
-    assert cache.is_sound(tmp_path / "f.nbc")
+    assert cache.is_sound(tmp_path / "f.nbc", tmp_path)
 
 
 def test_what_fails_lets_the_next_go_on(tmp_path: Path) -> None:

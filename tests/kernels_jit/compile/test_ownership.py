@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels_jit.compile.ownership import find_stranger, make_private
+from kernels_jit.compile.ownership import find_stranger, find_stranger_below, make_private
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files")
 
@@ -82,3 +82,41 @@ def test_what_belongs_to_another_user(ours: Path, monkeypatch: pytest.MonkeyPatc
     else:
         monkeypatch.setattr(os, "getuid", lambda: owner + 1)
     assert find_stranger(ours / "code") == f"{ours / 'code'} belongs to user {owner}"
+
+
+def test_below_a_directory_of_ours_only_the_steps_below_it_are_looked_at(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = ours / "sub" / "code"
+    code.parent.mkdir(mode=0o755)
+    code.write_bytes(b"code")
+    code.chmod(0o644)
+    ours.parent.chmod(0o777)
+    assert find_stranger_below(ours, code) == ""
+    for step in (code, code.parent):
+        before = step.stat().st_mode
+        step.chmod(0o777)
+        assert find_stranger_below(ours.parent, code) == find_stranger(code) != ""
+        step.chmod(before)
+    owner = code.stat().st_uid
+    if owner == 0:
+        os.chown(code, 12345, -1)
+        owner = 12345
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    ours.parent.chmod(0o755)
+    assert find_stranger_below(ours, code) == f"{code} belongs to user {owner}"
+
+
+def test_a_link_below_a_directory_of_ours_is_followed(ours: Path, open_path: Path) -> None:
+    elsewhere = open_path / "elsewhere"
+    elsewhere.write_bytes(b"code")
+    elsewhere.chmod(0o666)
+    (ours / "link").symlink_to(elsewhere)
+    assert find_stranger_below(ours, ours / "link") == f"others may write to {elsewhere} (mode 666)"
+
+
+def test_below_a_closed_directory_modes_say_nothing(ours: Path) -> None:
+    (ours / "code").chmod(0o666)
+    ours.parent.chmod(0o700)
+    assert find_stranger_below(ours, ours / "code") == ""
