@@ -287,7 +287,9 @@ class Memory:
         from kernels_jit.simulate.visit_order import look_ahead
 
         edges = network.before_start, network.before, network.latency_fs
-        return look_ahead(network.order, *edges, network.sources, self["slack_fs"])
+        ahead = np.empty(len(network.order), np.int64)
+        look_ahead(network.order, *edges, network.sources, self["slack_fs"], ahead)
+        return ahead
 
     def _write_order(self, order: np.ndarray) -> None:
         stations, visits = self.stations, self._visits

@@ -179,7 +179,9 @@ class NetworkBuilder:
         against = slice(None) if len(self._rank) == 0 else self._rank[edges.src] >= self._rank[edges.dst]
         if (edge_fs[against] < self._window_fs).any():
             src, dst = self._keys % count, self._keys // count
-            self._order, self._window_fs = visit_order(count, src, dst, self._latency_fs, self._window_fs)
+            self._order, room = np.empty(count, np.int64), np.empty((4, count + 1), np.int64)
+            onward = np.empty(len(src), np.int64)
+            self._window_fs = visit_order(src, dst, self._latency_fs, self._window_fs, self._order, room, onward)
             self._rank = np.empty(count, np.int64)
             self._rank[self._order] = np.arange(count)
 

@@ -76,7 +76,7 @@ class PlanTemplate(NamedTuple):
         channels = numbers[:, self.offset[striped] + 1]
         kinds = channels.sum(axis=1) + np.count_nonzero(~striped)
         first = table.extend_entries(int(np.minimum(kinds, len(self.kind)).sum()))
-        plans = numbers, starts, int(channels.max(initial=1))
+        plans = numbers, starts, np.empty((len(self.rows), channels.max(initial=1)), np.int64)
         table.drop_entries(fill_plans(*self[:5], self.burst_bytes, *plans, first, *table.columns))
 
     def fill(self, numbers: np.ndarray) -> EncodedRows:

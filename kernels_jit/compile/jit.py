@@ -3,6 +3,7 @@
 * lazily: signatures written out would cost a second of import for every twenty functions;
 * entry points are cached, in a directory that follows all sources (see `compile.cache`), and loaded without what only a
   compilation needs;
+* functions that every run calls make no arrays: a kept function that does loads numba's rules for arrays, 30 ms;
 * without the GIL, so that runs may share a process;
 * without fastmath, because results are the same bytes everywhere;
 * not in parallel inside a run: sweeps run points side by side, and `prange` forbids a later fork.

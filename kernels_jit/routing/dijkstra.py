@@ -2,6 +2,8 @@
 
 The result does not depend on an order of visits: the distances are unique, and the last edge of the path to a node is the one
 with the lowest id among those on a shortest path. Weights are above zero, so these edges form a tree.
+
+What every run needs makes its arrays outside of compiled code (why: `compile.jit`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from kernels_jit.compile.jit import inner, jit
 FAR = 2**62  # the distance of unreachable nodes, and the weight of a missing edge
 
 
-@jit
 def sparse_distances(
     start: np.ndarray, neighbour: np.ndarray, weight: np.ndarray, source: int, target: int
 ) -> np.ndarray:
@@ -21,11 +22,18 @@ def sparse_distances(
 
     With a target, only those up to the target's are final; -1 stands for none.
     """
-    nodes = len(start) - 1
-    distance = np.full(nodes, FAR, np.int64)
-    # A binary heap of (distance, node); a node may be in it once for each edge that reaches it.
-    heap_distance = np.empty(len(neighbour) + 1, np.int64)
-    heap_node = np.empty(len(neighbour) + 1, np.int64)
+    distance = np.full(len(start) - 1, FAR, np.int64)
+    heap_distance, heap_node = np.empty((2, len(neighbour) + 1), np.int64)
+    _search(start, neighbour, weight, source, target, distance, heap_distance, heap_node)
+    return distance
+
+
+@jit
+def _search(start, neighbour, weight, source, target, distance, heap_distance, heap_node):
+    """Lower `distance`, which is FAR everywhere.
+
+    The last two are a binary heap of (distance, node); a node may be in it once for each edge that reaches it.
+    """
     distance[source] = 0
     heap_distance[0], heap_node[0], size = 0, source, 1
     while size > 0:
@@ -42,7 +50,6 @@ def sparse_distances(
                 distance[to] = reached
                 _sift_up(heap_distance, heap_node, size, reached, to)
                 size += 1
-    return distance
 
 
 @inner
@@ -93,7 +100,6 @@ def dense_distances(weights: np.ndarray, source: int) -> np.ndarray:
     return distance
 
 
-@jit
 def tree(
     distance: np.ndarray, edge: np.ndarray, edge_src: np.ndarray, edge_dst: np.ndarray, edge_weight: np.ndarray
 ) -> np.ndarray:
@@ -102,11 +108,16 @@ def tree(
     `edge` int64[m] are the ids that may be used, ascending; the other arrays are over all edges.
     """
     last = np.full(len(distance), -1, np.int64)
+    _note_last(distance, edge, edge_src, edge_dst, edge_weight, last)
+    return last
+
+
+@jit
+def _note_last(distance, edge, edge_src, edge_dst, edge_weight, last):
     for e in edge:
         src, dst = edge_src[e], edge_dst[e]
         if last[dst] < 0 and distance[src] < FAR and distance[src] + edge_weight[e] == distance[dst]:
             last[dst] = e
-    return last
 
 
 @jit
@@ -135,24 +146,27 @@ def count_ways(
     return nodes, depth, ways
 
 
-@jit
 def walk(last: np.ndarray, edge_src: np.ndarray, source: int, target: int) -> np.ndarray:
     """int64[hop] the edges of the path from source to target along a tree, in order.
 
     If the target is not in the tree, the path is just -1.
     """
-    hops, node = 0, target
+    way = np.empty(len(last), np.int64)
+    first = _walk(last, edge_src, source, target, way)
+    return way[first:].copy() if first >= 0 else np.full(1, -1, np.int64)
+
+
+@jit
+def _walk(last, edge_src, source, target, way):
+    """Write the path to the end of `way`. Returns where it begins, -1 if there is none."""
+    first, node = len(way), target
     while node != source:
         if last[node] < 0:
-            return np.full(1, -1, np.int64)
+            return -1
+        first -= 1
+        way[first] = last[node]
         node = edge_src[last[node]]
-        hops += 1
-    way, node = np.empty(hops, np.int64), target
-    while hops > 0:
-        hops -= 1
-        way[hops] = last[node]
-        node = edge_src[last[node]]
-    return way
+    return first
 
 
 @jit

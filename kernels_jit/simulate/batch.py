@@ -100,7 +100,9 @@ def lay_out(common, values, words):
         latency_fs[edge] = min(latency_fs[edge], fs)
     order = common.order
     if common.cyclic:
-        order, window_fs = visit_order(order.size, common.before, common.after, latency_fs, np.int64(NEVER))
+        order, room = np.empty(order.size, np.int64), np.empty((4, order.size + 1), np.int64)
+        onward = np.empty(common.before.size, np.int64)
+        window_fs = visit_order(common.before, common.after, latency_fs, np.int64(NEVER), order, room, onward)
         state.window_fs = min(window_fs, state.window_fs)
         for rank in range(order.size):
             place = state.stations + order[rank] * STATION_WORDS
@@ -109,7 +111,8 @@ def lay_out(common, values, words):
             visit_at(m, rank).station = place
             for port in range(station.port, station.port_end, PORT_WORDS):
                 port_at(m, port).rank = rank
-    ahead = look_ahead(order, common.before_start, common.before, latency_fs, common.sources, state.slack_fs)
+    ahead = np.empty(order.size, np.int64)
+    look_ahead(order, common.before_start, common.before, latency_fs, common.sources, state.slack_fs, ahead)
     state.ahead_fs = 0
     for rank in range(order.size):
         visit = visit_at(m, rank)

@@ -50,7 +50,7 @@ def fill_plans(
     burst_bytes: int,
     numbers: np.ndarray,
     starts: np.ndarray,
-    most_channels: int,
+    known: np.ndarray,
     entry: int,
     op: np.ndarray,
     tags: np.ndarray,
@@ -60,9 +60,9 @@ def fill_plans(
     """Write the rows of plans that differ in numbers, each from its own row of the op table on. Returns the end of its entries.
 
     Arguments: the fields of `kernbench.program.plan_template.PlanTemplate` but the tokens; of each plan int64[plan, number] and
-    int64[plan]; the most channels of a memory; the first entry to write, and the columns of the op table as of `put_rows`.
+    int64[plan]; int64[kind, channel] to work in, for the plan's entry of a kind of rows and a channel; the first entry to write,
+    and the columns of the op table as of `put_rows`.
     """
-    known = np.empty((rows.shape[0], most_channels), np.int64)  # the plan's entry of a kind of rows and a channel
     for plan in range(numbers.shape[0]):
         own, start = numbers[plan], starts[plan]
         known[:] = codes.NONE

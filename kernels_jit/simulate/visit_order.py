@@ -5,33 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.jit import inner, jit
+from kernels_jit.layout import codes
 from kernels_jit.layout.records import NEVER
 
 
 @inner
-def channel_order(count, src, dst, latency_fs, limit_fs):
-    """Stations in an order that every edge faster than `limit_fs` follows, by Kahn's algorithm.
+def channel_order(src, dst, latency_fs, limit_fs, order, room, onward):
+    """Order stations so that every edge faster than `limit_fs` follows the order, by Kahn's algorithm.
 
-    Arguments: number of stations, int64[edge] three times, int. Returns int64[station] stations by rank, and how many
-    could be placed: fewer than `count` if those edges form a cycle. A station is followed by what it feeds as soon as may
-    be, so that the stations of one route stand close together.
+    Arguments: int64[edge] three times and int; `order`, which is written, int64[station] stations by rank; int64[4, station + 1]
+    and int64[edge] to work in. Returns how many stations could be placed: not all if those edges form a cycle. A station is
+    followed by what it feeds as soon as may be, so that the stations of one route stand close together.
     """
-    first = np.zeros(count + 1, np.int64)
-    waits = np.zeros(count, np.int64)
+    count = order.size
+    first, waits, fill, ready = room[0], room[1], room[2], room[3]
+    first[:] = 0
+    waits[:] = 0
     for e in range(src.size):
         if latency_fs[e] < limit_fs:
             first[src[e] + 1] += 1
             waits[dst[e]] += 1
     for station in range(count):
         first[station + 1] += first[station]
-    fill = first[:-1].copy()
-    onward = np.empty(src.size, np.int64)
+        fill[station] = first[station]
     for e in range(src.size):
         if latency_fs[e] < limit_fs:
             onward[fill[src[e]]] = dst[e]
             fill[src[e]] += 1
-    order = np.empty(count, np.int64)
-    ready = np.empty(count, np.int64)
     placed, top = 0, 0
     for station in range(count - 1, -1, -1):
         if waits[station] == 0:
@@ -47,36 +47,42 @@ def channel_order(count, src, dst, latency_fs, limit_fs):
             if waits[onward[k]] == 0:
                 ready[top] = onward[k]
                 top += 1
-    return order, placed
+    return placed
 
 
 @jit
 def visit_order(
-    count: int, src: np.ndarray, dst: np.ndarray, latency_fs: np.ndarray, most_fs: int | np.int64
-) -> tuple[np.ndarray, int]:
-    """Stations in the order of visits, and the window (fs) within which no flit goes against that order.
+    src: np.ndarray,
+    dst: np.ndarray,
+    latency_fs: np.ndarray,
+    most_fs: int | np.int64,
+    order: np.ndarray,
+    room: np.ndarray,
+    onward: np.ndarray,
+) -> int:
+    """Write the stations in the order of visits; returns the window (fs) within which no flit goes against that order.
 
-    Arguments as of `channel_order`, and a latency that is known to be no less than that window. Where all faster edges together
-    form a cycle, the slowest are left out: the largest latency is sought such that all faster edges still form none.
+    Arguments as of `channel_order`, with a latency that is known to be no less than that window. Where all faster edges
+    together form a cycle, the slowest are left out: the largest latency is sought such that all faster edges still form none.
     """
-    order, placed = channel_order(count, src, dst, latency_fs, most_fs)
-    if placed < count:
+    count = order.size
+    if channel_order(src, dst, latency_fs, most_fs, order, room, onward) < count:
         low, high = least_above(latency_fs, -1), most_below(latency_fs, most_fs)  # no edge is faster than the least
         while low < high:
             middle = least_above(latency_fs, low + (high - low) // 2)
-            if channel_order(count, src, dst, latency_fs, middle)[1] == count:
+            if channel_order(src, dst, latency_fs, middle, order, room, onward) == count:
                 low = middle
             else:
                 high = most_below(latency_fs, middle)
-        order = channel_order(count, src, dst, latency_fs, low)[0]
-    rank = np.empty(count, np.int64)
+        channel_order(src, dst, latency_fs, low, order, room, onward)
+    rank = room[0]
     for place in range(count):
         rank[order[place]] = place
     window_fs = NEVER
     for e in range(src.size):
         if rank[src[e]] >= rank[dst[e]]:
             window_fs = min(window_fs, latency_fs[e])
-    return order, window_fs
+    return window_fs
 
 
 @inner
@@ -101,24 +107,28 @@ def most_below(values, bound):
 
 @jit
 def look_ahead(
-    order: np.ndarray, first: np.ndarray, before: np.ndarray, latency_fs: np.ndarray, sources: np.ndarray, most_fs: int
-) -> np.ndarray:
+    order: np.ndarray,
+    first: np.ndarray,
+    before: np.ndarray,
+    latency_fs: np.ndarray,
+    sources: np.ndarray,
+    most_fs: int,
+    ahead: np.ndarray,
+) -> None:
     """How far beyond the horizon of a pass all that will come to a station is known when it is visited.
 
     Nothing enters the network before the horizon, but only at stations where routes begin; what has not been served
     before it elsewhere comes later by the latency of every edge on its way. An edge against the order takes what it gives.
 
     Arguments: int64[station] order of visits, int64[station + 1] offsets into the int64[edge] stations before each and the
-    latencies from there, bool[station] where routes begin, int64 the most. Returns int64[station].
+    latencies from there, bool[station] where routes begin, int64 the most; int64[station] the result, which is written.
     """
-    ahead = np.zeros(order.size, np.int64)
-    visited = np.zeros(order.size, np.bool_)
+    ahead[:] = codes.NONE  # not visited
     for station in order:
-        visited[station] = True
+        ahead[station] = 0
         if sources[station] or first[station] == first[station + 1]:
             continue
         best = most_fs
         for edge in range(first[station], first[station + 1]):
-            best = min(best, ahead[before[edge]] + latency_fs[edge]) if visited[before[edge]] else 0
+            best = min(best, ahead[before[edge]] + latency_fs[edge]) if ahead[before[edge]] != codes.NONE else 0
         ahead[station] = best
-    return ahead

@@ -94,13 +94,13 @@ def test_warm_once_the_loop_was_compiled_and_sealed(tmp_path: Path, monkeypatch)
     monkeypatch.setattr(cache, "directory", lambda: tmp_path)
     assert not cache.is_warm()
     (tmp_path / "code").mkdir()
-    for name, warm in (("dijkstra.walk-90.nbi", False), ("loop.runs-12.nbi", False), ("loop.run-12.nbi", True)):
+    for name, warm in (("dijkstra._walk-90.nbi", False), ("loop.runs-12.nbi", False), ("loop.run-12.nbi", True)):
         path = tmp_path / "code" / name
         path.write_bytes(b"code")
         assert not cache.is_warm()
         cache.seal_files(tmp_path)
         assert cache.is_warm() is warm
-    assert cache.is_warm("dijkstra.walk")
+    assert cache.is_warm("dijkstra._walk")
     assert not cache.is_warm("batch.run_points")
     path.write_bytes(b"other")
     assert not cache.is_warm()
