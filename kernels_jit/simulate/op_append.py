@@ -60,8 +60,8 @@ def fill_plans(
     """Write the rows of plans that differ in numbers, each from its own row of the op table on. Returns the end of its entries.
 
     Arguments: the fields of `kernbench.program.plan_template.PlanTemplate` but the tokens; of each plan int64[plan, number] and
-    int64[plan]; int64[kind, channel] to work in, for the plan's entry of a kind of rows and a channel; the first entry to write,
-    and the columns of the op table as of `put_rows`.
+    int64[plan]; int64[kind, channel] to work in, for the plan's entry of a kind of rows and a channel; the first entry to
+    write, and the columns of the op table as of `put_rows`.
     """
     for plan in range(numbers.shape[0]):
         own, start = numbers[plan], starts[plan]

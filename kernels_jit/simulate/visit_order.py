@@ -13,9 +13,9 @@ from kernels_jit.layout.records import NEVER
 def channel_order(src, dst, latency_fs, limit_fs, order, room, onward):
     """Order stations so that every edge faster than `limit_fs` follows the order, by Kahn's algorithm.
 
-    Arguments: int64[edge] three times and int; `order`, which is written, int64[station] stations by rank; int64[4, station + 1]
-    and int64[edge] to work in. Returns how many stations could be placed: not all if those edges form a cycle. A station is
-    followed by what it feeds as soon as may be, so that the stations of one route stand close together.
+    Arguments: int64[edge] three times and int; `order`, which is written, int64[station] stations by rank; to work in,
+    int64[4, station + 1] and int64[edge]. Returns how many stations could be placed: not all if those edges form a cycle. A
+    station is followed by what it feeds as soon as may be, so that the stations of one route stand close together.
     """
     count = order.size
     first, waits, fill, ready = room[0], room[1], room[2], room[3]

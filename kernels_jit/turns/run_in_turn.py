@@ -17,7 +17,6 @@ _VALUES = (1 << 32) - 1  # of a semaphore
 _ENDED, _WAITS, _WRONG = 0, 1, 2
 
 
-@jit
 def run_in_turn(kernels: np.ndarray, acts: np.ndarray, objects: np.ndarray, parts: np.ndarray, met: np.ndarray) -> bool:
     """Run all kernels to their ends. Returns whether they come there, and each count is the one that its row waits for.
 
@@ -32,6 +31,13 @@ def run_in_turn(kernels: np.ndarray, acts: np.ndarray, objects: np.ndarray, part
     # and how many are in them.
     waiting = np.empty((parts.shape[0], _MOST_WAITERS, 2), np.int64), np.zeros(parts.shape[0], np.int64)
     queues = np.empty((2, count), np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
+    return _run_all(kernels, acts, objects, parts, met, cursor, woken, waiting, queues)
+
+
+@jit
+def _run_all(kernels, acts, objects, parts, met, cursor, woken, waiting, queues):
+    """Run all kernels with arrays that are made outside of compiled code (why: `compile.jit`)."""
+    count = kernels.shape[0]
     rings, heads, sizes = queues
     for kernel in range(count):
         enqueue(queues, kernels, kernel)

@@ -18,6 +18,7 @@ from kernbench.cli import main as cli
 from kernbench.errors import InputError, RunError
 
 HEAVY = ("numba", "polars", "scipy", "numpy", "matplotlib", "networkx", "pydantic", "yaml", "rich", "greenlet")
+NOT_KEPT = ("polars", "scipy.sparse", "networkx", "pydantic", "numba.np.arrayobj", "numba.cpython.charseq")
 
 
 def run_with(monkeypatch: pytest.MonkeyPatch, error: BaseException, *options: str) -> int:
@@ -48,6 +49,19 @@ def test_names_and_fields_are_shown_without_the_simulator() -> None:
         "    assert main(words) == 0\n    assert 'numba' not in sys.modules, words"
     )
     subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+
+def test_a_run_with_all_that_is_kept_loads_neither_the_checker_nor_rules_for_arrays() -> None:
+    """Machines are kept without pydantic; compiled functions that make no arrays load without numba's rules for them."""
+    words = ["run", "gemm-single-pe", "--topology", "tiny"], ["run", "pe-to-pe", "--topology", "tiny", "--live"]
+    script = (
+        "import json, sys\nfrom kernbench.cli.main import main\n"
+        f"for line in {words!r}:\n    assert main(line) == 0\n"
+        f"    print(json.dumps([name for name in {NOT_KEPT!r} if name in sys.modules]))"
+    )
+    for _ in ("keeps", "has kept"):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")] == [[], []]
 
 
 def test_python_m_kernbench_is_the_command_line() -> None:
