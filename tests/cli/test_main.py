@@ -53,7 +53,7 @@ def test_names_and_fields_are_shown_without_the_simulator() -> None:
 
 def test_a_run_with_all_that_is_kept_loads_neither_the_checker_nor_rules_for_arrays() -> None:
     """Machines are kept without pydantic; compiled functions that make no arrays load without numba's rules for them."""
-    words = ["run", "gemm-single-pe", "--topology", "tiny"], ["run", "pe-to-pe", "--topology", "tiny", "--live"]
+    words = ["run", "gemm-single-pe", "--topology", "tiny"], ["run", "vector-add", "--topology", "tiny", "--live"]
     script = (
         "import json, sys\nfrom kernbench.cli.main import main\n"
         f"for line in {words!r}:\n    assert main(line) == 0\n"
