@@ -33,9 +33,7 @@ SUFFIX = ".machine"
 DIGEST_BYTES = 32
 PRIVATE = 0o600  # a file that others may write counts as missing
 MOST_FILES, MOST_BYTES = 512, 1 << 28  # that are kept; a sweep over topologies makes a file for each, of up to some MB
-PRUNED_EVERY = (
-    16  # files that a process writes; looking through hundreds takes a fifth of the time to compile a small one
-)
+PRUNED_EVERY = 16  # files that a process writes: to look through hundreds takes a fifth of compiling a small machine
 _written = count()
 _JSON = (
     "name",
