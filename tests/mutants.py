@@ -52,6 +52,7 @@ MODULES = (
     "credit_channels",
     "credit_claims",
     "credit_copies",
+    "credit_lanes",
     "credit_link",
     "credit_memory",
     "credit_network",

@@ -10,6 +10,7 @@ import numpy as np
 from kernbench.engine.credit_steps import list_begins, list_ends
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.flow_control import Allocator, Reuse
+from kernels_jit.compile.bits import GROUP
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
@@ -55,7 +56,7 @@ class CreditTables:
         self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
         if memory["hybrid"]:
             self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
-            self["hidden"] = memory.take(int(self._lane_words.max()))
+            self["hidden"] = memory.take(int(self._room.max()))
         self["waits"] = self["fronts"] = codes.NONE
         if count_waits:
             self["waits"] = memory.take(machine.edge_count * words_of(r.WAITS))
@@ -224,13 +225,13 @@ class CreditTables:
     def _write_lanes(self) -> None:
         """Take room for the lanes of routers and memories."""
         nodes, shape = np.concatenate([self._routers, self._memories]), self._machine.node_count
-        self._lane_words, self._busy, self._dues, self._lanes = (np.zeros(shape, np.int64) for _ in range(4))
-        lanes = self._inputs_n[nodes]
-        words = (lanes + 63) // 64
-        each = -(-(words + 2 * lanes) // 8) * 8
-        start = self._memory.take(int(each.sum()), 8) + np.cumsum(each) - each
-        self._lane_words[nodes], self._busy[nodes] = words, start
-        self._dues[nodes], self._lanes[nodes] = start + words, start + words + lanes
+        self._room, self._dues, self._lanes = (np.zeros(shape, np.int64) for _ in range(3))
+        room = -(-self._inputs_n[nodes] // GROUP) * GROUP
+        words = int(2 * room.sum())
+        place = self._memory.take(words, GROUP)
+        self._memory.words[place : place + words] = NEVER
+        self._room[nodes], self._dues[nodes] = room, place + 2 * (np.cumsum(room) - room)
+        self._lanes[nodes] = self._dues[nodes] + room
 
     def _write_ports(self, place: int, kind: np.dtype, nodes: np.ndarray) -> None:
         """Write the places of the lanes and of the links of some nodes by port."""
@@ -242,8 +243,7 @@ class CreditTables:
         self._memory.words[outputs : outputs + links] = self["links"] + words_of(r.LINK) * order
         rows = self._memory.rows(place, kind, len(nodes))
         rows["outputs"], rows["ports"] = outputs + start, end - start
-        rows["busy"], rows["words"] = self._busy[nodes], self._lane_words[nodes]
-        rows["dues"], rows["lanes"] = self._dues[nodes], self._lanes[nodes]
+        rows["dues"], rows["room"], rows["lanes"] = self._dues[nodes], self._room[nodes], self._lanes[nodes]
 
     def _write_routers(self) -> None:
         machine = self._machine
@@ -280,7 +280,7 @@ class CreditTables:
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
         rows["channel_n"] = self._count
         rows["outward"] = _numbered(self._count, src, machine.edge_port)
-        rows["inward"], rows["busy"], rows["dues"] = self._inward, self._busy[dst], self._dues[dst] + self._inward
+        rows["dues"] = self._dues[dst] + self._inward
         rows["overhead_fs"] = np.where(machine.is_router[dst], machine.node_overhead_fs[dst], 0)
         rows["receiver"], rows["source"] = self._receivers(dst), self._senders(src)
         pipeline = self._of_node("switch_allocation_fs")
@@ -312,9 +312,8 @@ class CreditTables:
         rows["first"] = np.arange(speedup)
         rows["number"] = far_port[edge] * speedup + np.arange(speedup)
         rows["channel_n"], rows["returning"] = self._count[edge], self._returning[edge]
-        rows["busy"], rows["dues"] = self._busy[machine.edge_dst[edge]], self._dues[machine.edge_dst[edge]]
-        rows["dues"] += self._inward[edge]
-        rows["inward"], rows["link"] = self._inward[edge], self["links"] + words_of(r.LINK) * edge
+        rows["dues"] = self._dues[machine.edge_dst[edge]] + self._inward[edge]
+        rows["link"] = self["links"] + words_of(r.LINK) * edge
         routers = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
         first = np.searchsorted(machine.edge_dst[order], self._routers)
         routers["switch"] = self["inputs"] + words_of(r.INPUT) * speedup * first

@@ -377,7 +377,7 @@ CREDIT = record(
     "tracked",  # those in use, as bits
     "suspended",  # those whose transfer is not served, as bits
     "interrupted",  # those to whose links another transfer comes, as bits
-    "hidden",  # scratch: by word of a router's lanes those with flits of others
+    "hidden",  # scratch: by lane of a router since when the front can be seen, if it is of others
     words=48,
 )
 PERIODS = 64  # long transfers that are looked at: a word of bits
@@ -428,9 +428,8 @@ FRONT = record(
 )
 # The virtual channels of all links to a router or a memory are its *lanes*, in the order of ports.
 ROUTER = record(
-    "busy",  # place of a bit for every lane with flits in its buffer, or under way to it
-    "words",  # how many words of such bits
-    "dues",  # place of the cycle since which the flit at the front can be seen, for every lane that is busy
+    "dues",  # place of the cycle since which the flit at the front can be seen, for every lane; NEVER: it has none
+    "room",  # lanes, and some more that never have a flit, so that they are whole groups
     "lanes",  # place of the places of the virtual channels
     "outputs",  # place of the places of its links by port
     "switch",  # place of its first INPUT
@@ -449,17 +448,14 @@ INPUT = record(
     "number",
     "channel_n",  # of its port
     "returning",  # cycles until the credit of a flit that leaves a buffer of its port can be used
-    "busy",  # as of its router
     "dues",  # of the first lane of its port
-    "inward",  # number of that lane
     "copies",  # place of the copies of packets in the buffers of its port, or 0: none forks
     "link",  # place of the link to its port
     words=16,
 )
 CREDIT_MEMORY = record(
-    "busy",  # this and the next three as of a router
-    "words",
-    "dues",
+    "dues",  # this and the next two as of a router
+    "room",
     "lanes",
     "outputs",  # place of the places of its links by port
     "ports",
@@ -492,9 +488,7 @@ LINK = record(
     "crossing",  # from the grant of the switch to the buffer behind it, in cycles; 0: flits take no whole number of cycles
     # Of the receiver.
     "receiver",  # actor, or NONE
-    "busy",  # as of the receiver
-    "dues",  # of the first lane that belongs to the link
-    "inward",  # number of that lane
+    "dues",  # of the first lane that belongs to the link, or 0
     "overhead_fs",  # of the receiver
     # Of the sender.
     "channels",  # place of its virtual channels
@@ -561,7 +555,13 @@ COPY = record(  # of such a packet; what a virtual channel has, too, stands in t
     words=16,
 )
 IS_COPY = 2
-ASK = record("channel", "number", "free", "granted")  # of a virtual channel: its place, its lane, which are free
+ASK = record(
+    "channel",  # place of the virtual channel of which the head asks
+    "number",  # of its lane
+    "free",  # those that it may take, as bits
+    "granted",  # of these, those that grant it; or the one that it has chosen
+    "next",  # head that asks for a channel of the same link, or NONE
+)
 PORTS_MOST = 64  # of a router, and inputs of its switch: a word of bits
 BUFFERED = record("cycle", "flit")  # since when a flit can be seen in a buffer; the flit, packed
 PLACE_SHIFT = (

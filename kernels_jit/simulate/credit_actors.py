@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import inner
+from kernels_jit.compile.branches import rarely
+from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import LINK_WORDS, MEMORY_WORDS, ROUTER_WORDS, link_at, memory_at, router_at
 from kernels_jit.layout.records import NEVER
@@ -14,20 +15,13 @@ from kernels_jit.simulate.credit_waits import charge_fronts, look_at_fronts
 _NONE = codes.NONE
 
 
-@inner
+@inlined
 def serve_actor(m, op, times, credit, actor, cycle, end):
     """Serve an actor from a cycle on, before another. Returns the next in which it may have something to do, or NEVER."""
     sources = credit.router_n + credit.memory_n
     if actor < credit.router_n:
-        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        while cycle < end:
-            due = NEVER if router.sources == 0 else serve_sources(m, op, times, credit, router, cycle)
-            seen = 0 if credit.waits == _NONE else look_at_fronts(m, times, credit, router, cycle)
-            served, cycle = cycle, min(due, serve_router(m, op, times, credit, router, cycle))
-            if seen > 0:
-                charge_fronts(m, credit, seen, served)
-                cycle = served + 1
-    elif actor < sources:
+        return serve_cycles(m, op, times, credit, actor, cycle, end)
+    if actor < sources:
         memory = memory_at(m, credit.memories + (actor - credit.router_n) * MEMORY_WORDS)
         while cycle < end:
             cycle = serve_memory(m, op, times, credit, memory, cycle)
@@ -35,4 +29,18 @@ def serve_actor(m, op, times, credit, actor, cycle, end):
         link = link_at(m, credit.links + (actor - sources) * LINK_WORDS)
         while cycle < end:
             cycle = serve_source(m, op, times, credit, link, cycle)
+    return cycle
+
+
+@inner
+def serve_cycles(m, op, times, credit, actor, cycle, end):
+    """As `serve_actor`, for a router."""
+    router = router_at(m, credit.routers + actor * ROUTER_WORDS)
+    while cycle < end:
+        due = NEVER if router.sources == 0 else serve_sources(m, op, times, credit, router, cycle)
+        seen = look_at_fronts(m, times, credit, router, cycle) if rarely(credit.waits != _NONE) else 0
+        served, cycle = cycle, min(due, serve_router(m, op, times, credit, router, cycle))
+        if rarely(seen > 0):
+            charge_fronts(m, credit, seen, served)
+            cycle = served + 1
     return cycle

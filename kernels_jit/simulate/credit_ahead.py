@@ -11,6 +11,7 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import BUFFERED_WORDS, ROUTER_WORDS, channel_at, router_at
+from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes
 
 _NONE = codes.NONE
 
@@ -28,10 +29,10 @@ def fetch_ahead(m, credit, actor, first, todo):
 
 @inlined
 def fetch_lanes(m, credit, actor):
-    """Fetch which lanes of a router are busy, since when, and where they stand."""
+    """Fetch since when the fronts of the lanes of a router can be seen, and where the lanes stand."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for place in range(router.busy, router.lanes + router.inputs_n, LINE):
+        for place in range(router.dues, router.lanes + router.inputs_n, LINE):
             prefetch(m, place)
 
 
@@ -40,10 +41,10 @@ def fetch_channels(m, credit, actor):
     """Fetch the virtual channels of a router that are busy."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for word in range(router.words):
-            todo = m[router.busy + word]
+        for first in range(0, router.room, WORD_LANES):
+            todo = busy_lanes(m, router, first)
             while todo != 0:
-                place = m[router.lanes + word * 64 + lowest_bit(todo)]
+                place = m[router.lanes + first + lowest_bit(todo)]
                 todo &= todo - 1
                 prefetch(m, place)
                 prefetch(m, place + LINE)
@@ -54,10 +55,10 @@ def fetch_onward(m, credit, actor):
     """Fetch the fronts of the buffers of a router that are busy, and the links and virtual channels that they go on to."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for word in range(router.words):
-            todo = m[router.busy + word]
+        for first in range(0, router.room, WORD_LANES):
+            todo = busy_lanes(m, router, first)
             while todo != 0:
-                channel = channel_at(m, m[router.lanes + word * 64 + lowest_bit(todo)])
+                channel = channel_at(m, m[router.lanes + first + lowest_bit(todo)])
                 todo &= todo - 1
                 prefetch(m, channel.buffer + channel.first * BUFFERED_WORDS)
                 prefetch(m, channel.input)

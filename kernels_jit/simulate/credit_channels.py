@@ -52,7 +52,8 @@ def first_accepted(m, place, ask, some):
     """The number of the virtual channel of a link, of some, that comes first for an asking one."""
     link = link_at(m, place)
     start = channel_at(m, ask.channel).accept - link.outward
-    return first_from(some, start if 0 <= start < link.channel_n else 0)
+    is_own = (start >= 0) & (start < link.channel_n)
+    return first_from(some, start & -np.int64(is_own))  # without a branch: from 0 on if it is no channel of the link
 
 
 @inlined
@@ -70,10 +71,15 @@ def give(m, credit, router, place, ask, index, is_turned, cycle):
 
 
 @inlined
-def is_asking(m, ask, place):
-    """Whether a head asks for a virtual channel of a link and has not got one."""
-    channel = channel_at(m, ask.channel)
-    return channel.onward == place and channel.given == _NONE
+def chain_asks(m, credit, place, asks):
+    """Chain the heads that ask for a virtual channel of a link, in their order. Returns the place of the first one."""
+    first = _NONE
+    for number in range(asks - 1, -1, -1):
+        at = credit.asks + number * ASK_WORDS
+        ask = ask_at(m, at)
+        if channel_at(m, ask.channel).onward == place:
+            ask.granted, ask.next, first = 0, first, at
+    return first
 
 
 @inlined
@@ -86,76 +92,79 @@ def turn_of(m, router, place, index, number):
 @inner
 def give_as_granted(m, credit, router, place, asks, cycle):
     """iSLIP: each virtual channel of a link grants one that asks, each of these accepts one; in each iteration."""
-    union = np.int64(0)
-    for number in range(asks):
-        ask = ask_at(m, credit.asks + number * ASK_WORDS)
-        if is_asking(m, ask, place):
-            union |= ask.free
+    first, union = chain_asks(m, credit, place, asks), np.int64(0)
+    at = first
+    while at != _NONE:
+        union |= ask_at(m, at).free
+        at = ask_at(m, at).next
     for iteration in range(credit.iterations):
-        for number in range(asks):
-            ask_at(m, credit.asks + number * ASK_WORDS).granted = 0
         granted, todo = False, union & ~link_at(m, place).held
         while todo != 0:
             index = lowest_bit(todo)
-            best, at = NEVER, _NONE
-            for number in range(asks):
-                ask = ask_at(m, credit.asks + number * ASK_WORDS)
-                if is_asking(m, ask, place) and ask.free >> index & 1:
+            todo &= todo - 1
+            best, to, at = NEVER, _NONE, first
+            while at != _NONE:
+                ask = ask_at(m, at)
+                if channel_at(m, ask.channel).given == _NONE and ask.free >> index & 1:
                     turn = turn_of(m, router, place, index, ask.number)
                     if turn < best:
-                        best, at = turn, number
-            if at != _NONE:
-                ask_at(m, credit.asks + at * ASK_WORDS).granted |= np.int64(1) << index
+                        best, to = turn, at
+                at = ask.next
+            if to != _NONE:
+                ask_at(m, to).granted |= np.int64(1) << index
                 granted = True
-            todo &= todo - 1
         if not granted:
             return
-        for number in range(asks):
-            ask = ask_at(m, credit.asks + number * ASK_WORDS)
+        at = first
+        while at != _NONE:
+            ask = ask_at(m, at)
             if ask.granted != 0:
-                index = first_accepted(m, place, ask, ask.granted)
-                give(m, credit, router, place, ask, index, iteration == 0, cycle)
+                give(m, credit, router, place, ask, first_accepted(m, place, ask, ask.granted), iteration == 0, cycle)
+                ask.granted = 0
+            at = ask.next
 
 
 @inner
 def give_as_chosen(m, credit, router, place, asks, cycle):
     """Round robin: each head chooses a virtual channel, each of these takes one of the heads that have chosen it."""
-    chosen = np.int64(0)
-    for number in range(asks):
-        ask = ask_at(m, credit.asks + number * ASK_WORDS)
-        ask.granted = _NONE
-        if is_asking(m, ask, place):
-            ask.granted = first_accepted(m, place, ask, ask.free)
-            chosen |= np.int64(1) << ask.granted
+    first, chosen = chain_asks(m, credit, place, asks), np.int64(0)
+    at = first
+    while at != _NONE:
+        ask = ask_at(m, at)
+        ask.granted = first_accepted(m, place, ask, ask.free)
+        chosen |= np.int64(1) << ask.granted
+        at = ask.next
     while chosen != 0:
         index = lowest_bit(chosen)
-        best, at = NEVER, 0
-        for number in range(asks):
-            ask = ask_at(m, credit.asks + number * ASK_WORDS)
+        chosen &= chosen - 1
+        best, to, at = NEVER, first, first
+        while at != _NONE:
+            ask = ask_at(m, at)
             if ask.granted == index:
                 turn = turn_of(m, router, place, index, ask.number)
                 if turn < best:
-                    best, at = turn, number
-        give(m, credit, router, place, ask_at(m, credit.asks + at * ASK_WORDS), index, True, cycle)
-        chosen &= chosen - 1
+                    best, to = turn, at
+            at = ask.next
+        give(m, credit, router, place, ask_at(m, to), index, True, cycle)
 
 
 @inner
 def give_by_age(m, credit, router, place, asks, cycle):
     """The head that has been longest in its buffer takes the virtual channel with most credits; then the next."""
-    link = link_at(m, place)
-    for _ in range(asks):
-        oldest, best = NEVER, _NONE
-        for number in range(asks):
-            ask = ask_at(m, credit.asks + number * ASK_WORDS)
-            if is_asking(m, ask, place) and ask.free & ~link.held != 0:
-                channel = channel_at(m, ask.channel)
+    link, first = link_at(m, place), chain_asks(m, credit, place, asks)
+    while True:
+        oldest, to, at = NEVER, _NONE, first
+        while at != _NONE:
+            ask = ask_at(m, at)
+            channel = channel_at(m, ask.channel)
+            if channel.given == _NONE and ask.free & ~link.held != 0:
                 came = front_of(m, channel).cycle
                 if came < oldest:
-                    oldest, best = came, number
-        if best == _NONE:
+                    oldest, to = came, at
+            at = ask.next
+        if to == _NONE:
             return
-        ask = ask_at(m, credit.asks + best * ASK_WORDS)
+        ask = ask_at(m, to)
         most, index, todo = -1, 0, ask.free & ~link.held
         while todo != 0:
             other = channel_of(m, link, lowest_bit(todo))

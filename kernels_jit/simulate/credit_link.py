@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.branches import rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
@@ -50,9 +51,7 @@ def take_front(m, channel, cycle):
     flit, first, into = front_of(m, channel).flit, channel.first + 1, input_at(m, channel.input)
     channel.first = 0 if first == channel.depth else first
     channel.n -= 1
-    lane = into.inward + channel.index
-    m[into.busy + (lane >> 6)] &= ~(np.int64(channel.n == 0) << (lane & 63))
-    m[into.dues + channel.index] = front_of(m, channel).cycle  # of a lane that is not busy it is not read
+    m[into.dues + channel.index] = NEVER if channel.n == 0 else front_of(m, channel).cycle
     if CHECKED:
         served = credit_at(m, state_at(m, 0).credit).served
         assert cycle + into.returning >= served, "a credit is back in a cycle that is over"
@@ -196,10 +195,9 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit
     channel.n += 1
-    if channel.n == 1:
-        lane = link.inward + channel.index
-        m[link.busy + (lane >> 6)] |= np.int64(1) << (lane & 63)
-        m[link.dues + channel.index] = seen
+    if credit.is_large == 0 or channel.n == 1:  # whether others are there is hard to guess, and it makes no difference
+        due = link.dues + channel.index
+        m[due] = min(m[due], seen)
         prefetch(m, state.ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)  # a head looks there when it is seen
         if seen < m[credit.wakes + link.receiver]:
             wake(m, credit, link.receiver, seen)
@@ -212,7 +210,7 @@ def end(m, op, times, credit, flit, arrival, cycle):
     transfer = transfer_at(m, place)
     transfer.latest_fs = max(transfer.latest_fs, arrival)
     transfer.arrived += 1
-    if flit & 1 and credit.outstanding > 0:
+    if rarely(flit & 1 != 0 and credit.outstanding > 0):
         end_packet(m, credit, transfer, arrival, cycle)
     if transfer.arrived < transfer.flits:
         return

@@ -22,6 +22,7 @@ from kernels_jit.layout.access import (
     way_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD, WAY_SHIFT
+from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, next_due
 from kernels_jit.simulate.credit_link import (
     channel_of,
     end_packet,
@@ -86,7 +87,7 @@ def serve_port(m, op, times, credit, memory, port, cycle):
     if has_credit(m, channel, cycle):
         send(m, op, times, credit, link, channel, reply.transfer, number, cycle)
         if link.taken == _NONE:
-            charge_source(m, credit, link, reply.flits, reply.cycle)
+            charge_source(m, credit, link, reply.flits, reply.cycle * credit.cycle_fs)
             first = m[ring + _FIRST] + 1
             m[ring + _FIRST] = 0 if first == credit.reply_packets else first
             m[ring + _COUNT] -= 1
@@ -158,15 +159,12 @@ def read(m, credit, memory, cycle):
 def write(m, op, times, credit, memory, cycle):
     """The flits at the fronts of buffers enter the queues of the channels. Returns as `read`."""
     went, next_cycle = False, NEVER
-    for word in range(memory.words):
-        todo = m[memory.busy + word]
+    for first in range(0, memory.room, WORD_LANES):
+        todo = due_lanes(m, memory, first, cycle)
         while todo != 0:
-            lane = word * 64 + lowest_bit(todo)
+            lane = first + lowest_bit(todo)
             todo &= todo - 1
             seen = m[memory.dues + lane]
-            if seen > cycle:
-                next_cycle = min(next_cycle, seen)
-                continue
             channel = channel_at(m, m[memory.lanes + lane])
             place = front_of(m, channel).flit >> PLACE_SHIFT
             transfer = transfer_at(m, place)
@@ -183,6 +181,8 @@ def write(m, op, times, credit, memory, cycle):
             transfer.latest_fs = max(transfer.latest_fs, end_fs)
             if transfer.arrived == transfer.flits:
                 deliver(m, op, times, place, transfer.latest_fs)
+    if next_cycle > cycle + 1:
+        next_cycle = min(next_cycle, next_due(m, memory, cycle))
     return went, next_cycle
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernels_jit.compile.bits import quotient
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
@@ -26,7 +27,7 @@ from kernels_jit.simulate.credit_schedule import wake
 _NONE = codes.NONE
 
 
-@inner
+@inlined
 def queue_transfer(m, place, number, start_fs):
     """All flits of a transfer stand before a step of its route from a time on, at a memory or before a link."""
     credit, transfer, way = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), way_at(m, number)
@@ -82,7 +83,7 @@ def _queue_at_link(m, link, place):
 @inlined
 def first_cycle(credit, fs):
     """The first cycle that begins at a time or after it."""
-    return (fs + credit.cycle_fs - 1) // credit.cycle_fs
+    return quotient(fs + credit.cycle_fs - 1, credit.cycle_fs)
 
 
 @inlined
@@ -97,7 +98,7 @@ def _comes_first(m, place, other_place):
     return transfer.start_fs < other.start_fs or (transfer.start_fs == other.start_fs and transfer.owner < other.owner)
 
 
-@inner
+@inlined
 def leave_queue(m, credit, link):
     """The first transfer of a queue has been sent whole."""
     link.first = transfer_at(m, link.first).tail_step

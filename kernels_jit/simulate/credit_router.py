@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.branches import rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
@@ -41,6 +42,7 @@ from kernels_jit.layout.records import (
 from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
+from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, next_due
 from kernels_jit.simulate.credit_link import (
     cross,
     first_from,
@@ -61,31 +63,29 @@ def serve_router(m, op, times, credit, router, cycle):
     next_cycle, asks, bidders, wanted = NEVER, 0, 0, np.int64(0)
     asked, disputed = np.int64(0), np.int64(0)
     outputs, inputs, contested, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    dues, lanes, until_fs = router.dues, router.lanes, free_by(credit, cycle)
-    for word in range(router.words):
-        todo, later = find_due(m, router.busy + word, dues + word * 64, cycle)
-        next_cycle = min(next_cycle, later)
+    lanes, until_fs = router.lanes, free_by(credit, cycle)
+    first = 0
+    while first < router.room:  # shorter than a range with steps
+        todo = due_lanes(m, router, first, cycle)
         while todo != 0:
-            lane = word * 64 + lowest_bit(todo)
+            bit = lowest_bit(todo)
             todo &= todo - 1
-            place = m[lanes + lane]
+            lane = first + bit
+            place, after = m[lanes + lane], m[lanes + first + lowest_bit(todo | np.int64(todo == 0) << bit)]
             channel = channel_at(m, place)
-            if todo != 0:
-                after = m[lanes + word * 64 + lowest_bit(todo)]
-                prefetch(m, after)
-                prefetch(m, after + LINE)
+            prefetch(m, after)
+            prefetch(m, after + LINE)
             if CHECKED:
-                seen = m[dues + lane]
+                seen = m[router.dues + lane]
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
             if channel.onward == _NONE:
-                if todo != 0:
-                    fetch_way(m, m[lanes + word * 64 + lowest_bit(todo)])
+                fetch_way(m, after)
                 look_up(m, times, router, channel, cycle)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
             next_cycle = cycle + 1
-            if channel.onward == COPIES:
+            if rarely(channel.onward == COPIES):
                 asks, some, wants = serve_copies(m, credit, lane, channel, asks, cycle)
                 asked, disputed, wanted = asked | some, disputed | asked & some, wanted | wants
                 continue
@@ -111,27 +111,13 @@ def serve_router(m, op, times, credit, router, cycle):
             prefetch(m, channel.buffer - channel.depth + channel.return_first)
             m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
+        first += WORD_LANES
+    if next_cycle > cycle + 1:
+        next_cycle = min(next_cycle, next_due(m, router, cycle))
     if asks > 0 or bidders > 0 or wanted != 0:
         heads, flits = (asks, asked, disputed), (bidders, contested, shared)
         allocate(m, op, times, credit, router, heads, flits, wanted, cycle)
     return next_cycle
-
-
-@inlined
-def find_due(m, busy, dues, cycle):
-    """Of the lanes of a word the bits of those whose front can be seen in a cycle, and when the first of the others can.
-
-    There are no branches: whether a flit is there or on its way is as good as random to a processor.
-    """
-    due, later, todo = np.int64(0), NEVER, m[busy]
-    while todo != 0:
-        bit = lowest_bit(todo)
-        todo &= todo - 1
-        seen = m[dues + bit]
-        is_due = np.int64(seen <= cycle)
-        due |= is_due << bit
-        later = min(later, seen | -is_due & NEVER)
-    return due, later
 
 
 @inlined
@@ -148,7 +134,7 @@ def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
         wanted |= wants
     if asks > 0:
         give_channels(m, credit, router, asks, asked, disputed, cycle)
-        if credit.speculative == 1 and credit.allocator == codes.AGE:
+        if rarely(credit.speculative == 1 and credit.allocator == codes.AGE):
             wanted |= bid_by_age(m, credit, asks, cycle)
     passed = np.int64(0)  # inputs
     for number in range(bidders):
@@ -220,7 +206,7 @@ def look_up(m, times, router, channel, cycle):
     """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
     way = way_at(m, ((front_of(m, channel).flit & STEP_MASK) >> 1) + 1)
     channel.ready = cycle + router.routing
-    if way.link & BRANCHES:
+    if rarely(way.link & BRANCHES != 0):
         begin_copies(m, router, channel)
     else:
         channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & WAY_ENDS, way.channels
@@ -256,7 +242,7 @@ def give_switch(m, op, times, credit, router, wanted, cycle):
         pass_by_age(m, op, times, credit, router, wanted, cycle)
     else:
         pass_as_chosen(m, op, times, credit, router, wanted, cycle)
-    if credit.copied != 0:
+    if rarely(credit.copied != 0):
         pass_along(m, op, times, credit, wanted, cycle)
     while wanted != 0:
         m[credit.bids + lowest_bit(wanted)] = 0
@@ -356,7 +342,7 @@ def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
             "a flit passes to another output than it bids for"
         )
     if turn_pointers(m, credit, router, place, is_turned, cycle):
-        if channel_at(m, place).is_last >= IS_COPY:
+        if rarely(channel_at(m, place).is_last >= IS_COPY):
             pass_copy(m, op, times, credit, place, cycle)
             note_winner(m, credit, into, place)
         else:
@@ -380,6 +366,7 @@ def turn_pointers(m, credit, router, place, is_turned, cycle):
         onward.grant = 0 if grant == router.ports * credit.input_speedup else grant
         into.accept = 0 if accept == router.ports else accept
     turn = channel.index + credit.input_speedup
+    turn -= into.channel_n & -np.int64(turn >= into.channel_n)  # without a branch
     while turn >= into.channel_n:
         turn -= into.channel_n
     into.first = turn

@@ -49,7 +49,7 @@ def serve_source(m, op, times, credit, link, cycle):
     link.flits_sent += 1
     send(m, op, times, credit, link, channel, place, transfer.from_step, cycle)
     if link.taken == _NONE and link.flits_sent == transfer.flits:
-        charge_source(m, credit, link, transfer.flits, first_cycle(credit, transfer.start_fs))
+        charge_source(m, credit, link, transfer.flits, transfer.start_fs)
         leave_queue(m, credit, link)
     return NEVER if link.first == _NONE else cycle + 1
 
@@ -65,7 +65,7 @@ def send(m, op, times, credit, link, channel, place, number, cycle):
     cross(m, op, times, credit, link, channel, flit, is_last, cycle, True)
 
 
-@inner
+@inlined
 def begin_packet(m, credit, link, transfer, cycle):
     """The next packet of the first transfer of a source takes a virtual channel, if one can be had."""
     if credit.outstanding > 0:
@@ -79,7 +79,7 @@ def begin_packet(m, credit, link, transfer, cycle):
         link.packets += 1
 
 
-@inner
+@inlined
 def take_channel(m, link, allowed, cycle):
     """A packet takes the next virtual channel in turn, of those allowed, that is free and has a credit, if there is one."""
     turn, free = link.taken_last + 1, allowed & ~held_channels(m, link, cycle)

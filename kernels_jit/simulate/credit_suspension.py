@@ -1,6 +1,6 @@
 """Taking a long transfer out of a network with credits, and bringing it back (docs/engine.md, "Networks with credits").
 
-A suspended transfer is hidden: its lanes are not busy, and its source has nothing to send. When it is resumed, `credit_skip`
+A suspended transfer is hidden: its lanes look empty, and its source has nothing to send. When it is resumed, `credit_skip`
 adds whole periods, and the cycles after them are served for it alone, with all that belongs to others hidden.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import ROUTER_WORDS, link_at, router_at, state_at, way_at
-from kernels_jit.layout.records import WAY_SHIFT
+from kernels_jit.layout.records import NEVER, WAY_SHIFT
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_claims import PAUSE, let_go, row_of
 from kernels_jit.simulate.credit_link import channel_of, front_of
@@ -53,18 +53,15 @@ def hide_link(m, link):
     """The lanes of a link look empty."""
     for index in range(link.channel_n):
         if channel_of(m, link, index).n > 0:
-            lane = link.inward + index
-            m[link.busy + (lane >> 6)] &= ~(np.int64(1) << (lane & 63))
+            m[link.dues + index] = NEVER
 
 
 @inlined
 def show_link(m, link):
-    """The lanes of a link with flits are busy again."""
+    """The lanes of a link with flits are seen again."""
     for index in range(link.channel_n):
         channel = channel_of(m, link, index)
         if channel.n > 0:
-            lane = link.inward + index
-            m[link.busy + (lane >> 6)] |= np.int64(1) << (lane & 63)
             m[link.dues + index] = front_of(m, channel).cycle
 
 
@@ -115,8 +112,8 @@ def serve_alone(m, op, times, credit, number, cycle, until):
             continue
         link = link_at(m, way.link >> WAY_SHIFT)
         if link.receiver < credit.router_n:
-            none, end = np.int64(0), link.inward + link.channel_n
-            serve_router_alone(m, op, times, credit, link.receiver, none, link.inward, end, cycle, until)
+            none, lane = np.int64(0), link.dues - router_of(m, credit, link.receiver).dues
+            serve_router_alone(m, op, times, credit, link.receiver, none, lane, lane + link.channel_n, cycle, until)
         else:
             serve_actor(m, op, times, credit, link.receiver, cycle, until)
 
@@ -127,19 +124,25 @@ def serve_router_alone(m, op, times, credit, actor, ports, lane, end, cycle, unt
     router = router_of(m, credit, actor)
     others = router.sources & ~ports
     router.sources &= ports
-    for word in range(router.words):
-        busy, own = m[router.busy + word], bits_between(lane - 64 * word, end - 64 * word)
-        m[credit.hidden + word], m[router.busy + word] = busy & ~own, busy & own
+    hide_lanes(m, credit, router, 0, lane)
+    hide_lanes(m, credit, router, end, router.room)
     serve_actor(m, op, times, credit, actor, cycle, until)
     router.sources |= others
-    for word in range(router.words):
-        m[router.busy + word] |= m[credit.hidden + word]
+    show_lanes(m, credit, router, 0, lane)
+    show_lanes(m, credit, router, end, router.room)
 
 
 @inlined
-def bits_between(first, end):
-    """A word whose bits from one number to before another are set; they may lie outside of it."""
-    if first >= 64 or end <= 0:
-        return np.int64(0)
-    below = np.int64(-1) << end if end < 64 else np.int64(0)
-    return (np.int64(-1) << max(first, 0)) & ~below
+def hide_lanes(m, credit, router, first, end):
+    """The lanes of a router from one to before another look empty."""
+    for lane in range(first, end):
+        m[credit.hidden + lane], m[router.dues + lane] = m[router.dues + lane], NEVER
+
+
+@inlined
+def show_lanes(m, credit, router, first, end):
+    """Lanes that `hide_lanes` has hidden are as they were."""
+    for lane in range(first, end):
+        if CHECKED:
+            assert m[router.dues + lane] == NEVER, "a flit comes to a lane that is hidden"
+        m[router.dues + lane] = m[credit.hidden + lane]

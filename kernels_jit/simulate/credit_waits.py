@@ -26,7 +26,9 @@ from kernels_jit.layout.access import (
     state_at,
 )
 from kernels_jit.layout.records import word_of
+from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes
 from kernels_jit.simulate.credit_link import front_of, has_credit, held_channels, is_free
+from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import look_up
 
 _NONE = codes.NONE
@@ -48,13 +50,11 @@ def charge(m, credit, link, cause, fs):
 def look_at_fronts(m, times, credit, router, cycle):
     """Keep in scratch what the flits at the fronts of a router's buffers wait for if they stay. Returns how many there are."""
     seen = 0
-    for word in range(router.words):
-        todo = m[router.busy + word]
+    for first in range(0, router.room, WORD_LANES):
+        todo = due_lanes(m, router, first, cycle)
         while todo != 0:
-            lane = word * 64 + lowest_bit(todo)
+            lane = first + lowest_bit(todo)
             todo &= todo - 1
-            if m[router.dues + lane] > cycle:
-                continue
             place = m[router.lanes + lane]
             channel = channel_at(m, place)
             if channel.onward == _NONE:
@@ -130,10 +130,11 @@ def charge_fronts(m, credit, seen, cycle):
 
 
 @inlined
-def charge_source(m, credit, link, flits, since):
-    """The last of some flits that stood before a link since a cycle crosses it: charge how much later that is than alone."""
+def charge_source(m, credit, link, flits, fs):
+    """The last of some flits that stood before a link since a time crosses it: charge how much later that is than alone."""
     if credit.waits != _NONE:
-        charge(m, credit, link, _SOURCE, link.free_fs - flits * link.full_fs - since * credit.cycle_fs)
+        since_fs = first_cycle(credit, fs) * credit.cycle_fs
+        charge(m, credit, link, _SOURCE, link.free_fs - flits * link.full_fs - since_fs)
 
 
 @inlined

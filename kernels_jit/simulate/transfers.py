@@ -10,6 +10,7 @@ A transfer is free, or closed (done in closed form), or open (its flits are in t
 
 from __future__ import annotations
 
+from kernels_jit.compile.bits import quotient
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
@@ -53,7 +54,7 @@ def start_transfer(m, op, times, job_place, now):
         start = now + duration_at(m, move.lead).fs + route.lead_fs
         deliver(m, op, times, place, start + route.propagation_fs)
         return
-    flits = (move.payload_bytes + state.flit_bytes - 1) // state.flit_bytes
+    flits = quotient(move.payload_bytes + state.flit_bytes - 1, state.flit_bytes)
     transfer.flits = flits
     transfer.last_bytes = move.payload_bytes - (flits - 1) * state.flit_bytes
     if state.credit != _NONE:

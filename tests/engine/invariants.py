@@ -11,7 +11,7 @@ from kernbench.engine import Session
 from kernbench.engine.memory import Memory
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
-from kernels_jit.layout.records import word_of, words_of
+from kernels_jit.layout.records import NEVER, word_of, words_of
 
 NONE = codes.NONE
 
@@ -196,7 +196,7 @@ def _bounds(session: Session) -> Iterator[str]:
 def _credits(session: Session) -> Iterator[str]:
     """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order.
 
-    Its receiver knows whether it is busy, and since when its front can be seen; where a suspended transfer is it sees none.
+    Its receiver knows since when its front can be seen, or that it has none; where a suspended transfer is it sees none.
     """
     memory, hidden = session._memory, _find_hidden(session)
     channels = memory.credit.channels
@@ -208,24 +208,24 @@ def _credits(session: Session) -> Iterator[str]:
         back = ring[(channel["return_first"] + np.arange(channel["return_n"])) % channel["depth"]]
         if (np.diff(back) < 0).any():
             yield "a credit under way stands before one that can be used sooner"
+    links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
     for channel, edge in zip(channels, memory.credit.link_of_channel, strict=True):
-        into = at(memory, r.INPUT, int(channel["input"]))
-        lane, is_busy = int(into["inward"] + channel["index"]), channel["n"] > 0 and not hidden[edge]
-        if into["busy"] and (memory.words[into["busy"] + (lane >> 6)] >> (lane & 63) & 1) != is_busy:
-            yield f"lane {lane} has {channel['n']} flits and its receiver thinks otherwise"
+        if links["receiver"][edge] == NONE:
+            continue
+        seen = memory.words[links["dues"][edge] + channel["index"]]
+        if (seen != NEVER) != (channel["n"] > 0 and not hidden[edge]):
+            yield f"a channel of link {edge} has {channel['n']} flits and its receiver thinks otherwise"
+        elif seen != NEVER and seen != memory.words[channel["buffer"] + words_of(r.BUFFERED) * channel["first"]]:
+            yield "the front of a buffer can be seen in another cycle than its receiver thinks"
     for channel in channels[channels["n"] > 0]:
         ring = memory.rows(int(channel["buffer"]), r.BUFFERED, int(channel["depth"]))
         order = (channel["first"] + np.arange(channel["n"])) % channel["depth"]
-        into = at(memory, r.INPUT, int(channel["input"]))
-        if memory.words[into["dues"] + channel["index"]] != ring["cycle"][order[0]]:
-            yield "the front of a buffer can be seen in another cycle than its receiver thinks"
         flits = ring["flit"][order]
         if (np.diff(ring["cycle"][order]) < 0).any():
             yield "a flit overtakes another in a buffer"
         between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
         if (flits[between] & 1 == 0).any():
             yield "a packet begins in a virtual channel before the tail of the one before"
-    links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
     routers = memory.rows(memory.credit["routers"], r.ROUTER, memory.credit["router_n"])
     for edge in np.flatnonzero(links["source"] < len(routers)):
         begins = links["first"][edge] != NONE and not hidden[edge]

@@ -36,17 +36,17 @@ COUNTED = {"LINK": "flits flits_sent"}
 SET_BY_OTHERS = {  # follows from fields that are compared, and from the route
     "LINK": "last",
     "CHANNEL": "allowed is_last return_first first",  # where a ring begins does not matter
-    "CREDIT_MEMORY": "last",  # what `busy` and `dues` lead to follows from the buffers
+    "CREDIT_MEMORY": "last",  # what `dues` leads to follows from the buffers
     "REPLY": "transfer",
-    "ROUTER": "sources",  # and what `busy` and `dues` lead to
+    "ROUTER": "sources",  # and what `dues` leads to
 }
 FIXED = {
-    "LINK": "channels channel_n outward inward busy dues full_fs port station crossing_fs crossing ending credit_fs receiver "
+    "LINK": "channels channel_n outward dues full_fs port station crossing_fs crossing ending credit_fs receiver "
     "overhead_fs sending_fs sending source",
-    "INPUT": "number channel_n returning busy dues inward copies link",
+    "INPUT": "number channel_n returning dues copies link",
     "CHANNEL": "depth buffer index input",
-    "CREDIT_MEMORY": "busy words dues lanes outputs ports channel channel_n overhead_fs",
-    "ROUTER": "busy words dues lanes outputs switch ports routing vc_allocation inputs_n outputs_n",
+    "CREDIT_MEMORY": "dues room lanes outputs ports channel channel_n overhead_fs",
+    "ROUTER": "dues room lanes outputs switch ports routing vc_allocation inputs_n outputs_n",
 }
 # Fields that are the same at the end of a run in both modes; others are places, or not settled.
 AT_THE_END = {
