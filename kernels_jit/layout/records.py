@@ -488,7 +488,7 @@ LINK = record(
     "crossing",  # from the grant of the switch to the buffer behind it, in cycles; 0: flits take no whole number of cycles
     # Of the receiver.
     "receiver",  # actor, or NONE
-    "dues",  # of the first lane that belongs to the link, or 0
+    "dues",  # of the first lane that belongs to the link; without a receiver it means nothing
     "overhead_fs",  # of the receiver
     # Of the sender.
     "channels",  # place of its virtual channels

@@ -12,7 +12,7 @@ from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import ROUTER_WORDS, link_at, router_at, state_at, way_at
 from kernels_jit.layout.records import NEVER, WAY_SHIFT
-from kernels_jit.simulate.credit_actors import serve_actor
+from kernels_jit.simulate.credit_actors import serve_actor, serve_cycles
 from kernels_jit.simulate.credit_claims import PAUSE, let_go, row_of
 from kernels_jit.simulate.credit_link import channel_of, front_of
 from kernels_jit.simulate.credit_schedule import put_off
@@ -126,7 +126,7 @@ def serve_router_alone(m, op, times, credit, actor, ports, lane, end, cycle, unt
     router.sources &= ports
     hide_lanes(m, credit, router, 0, lane)
     hide_lanes(m, credit, router, end, router.room)
-    serve_actor(m, op, times, credit, actor, cycle, until)
+    serve_cycles(m, op, times, credit, actor, cycle, until)
     router.sources |= others
     show_lanes(m, credit, router, 0, lane)
     show_lanes(m, credit, router, end, router.room)
