@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import CHECKED, inlined
 from kernels_jit.compile.pointers import place_of
 from kernels_jit.compile.prefetch import prefetch
@@ -47,12 +48,13 @@ def serve_station(m, pool, visit, horizon):
 
     Whatever needs memory enlarged or transfers moved is done outside: hence the stops.
     """
-    state, station, turn_fs = state_at(m, 0), station_at(m, visit.station), visit.turn_fs
+    state, station = state_at(m, 0), station_at(m, visit.station)
     full_fs, propagation_fs = station.full_fs, station.propagation_fs
+    special = FLAGS if visit.turn_fs == 0 else -1  # bits of a way onward that make a flit one of more than a service
     first_port, end_port = station.port, station.port_end
     known_fs, late_fs = max(horizon, state.eager_fs + visit.ahead_fs), horizon + state.slack_fs
     source_fs, source_entry, source_owner = first_of_source(m, station)
-    free_fs, busy_fs, served, why = station.free_fs, 0, 0, SERVED_ALL
+    free_fs, more_fs, served, why = station.free_fs, 0, 0, SERVED_ALL
     while why == SERVED_ALL:
         now, at, entry = first_flit(m, first_port, end_port, source_fs, source_entry, source_owner)
         begun = max(now, free_fs)
@@ -74,10 +76,12 @@ def serve_station(m, pool, visit, horizon):
         else:
             leave_port(m, pool, port_at(m, at))
         served += 1
-        plain = onward & FLAGS == 0 and left != 0 and turn_fs == 0  # on to the next station, like most
-        service = full_fs if plain else service_of(m, station, transfer_at(m, hop.transfer), left)
-        free_fs, busy_fs = begun + service, busy_fs + service
-        port, arrival = onward, free_fs + propagation_fs
+        plain = onward & special == 0 and left != 0  # on to the next station, like most
+        free_fs, port = begun + full_fs, onward
+        if not plain:
+            service = service_of(m, station, transfer_at(m, hop.transfer), left)
+            free_fs, more_fs = begun + service, more_fs + service - full_fs
+        arrival = free_fs + propagation_fs
         if not plain:
             if onward & ENDS:
                 why = gather(m, pool, place, left, arrival)
@@ -88,7 +92,7 @@ def serve_station(m, pool, visit, horizon):
         source = source_at(m, station.source)
         source.fs, source.entry = source_fs, source_entry
     station.free_fs = free_fs
-    station.busy_fs += busy_fs
+    station.busy_fs += served * full_fs + more_fs
     station.flits += served
     state.events += served
     return why
@@ -106,14 +110,15 @@ def first_of_source(m, station):
 @inlined
 def first_flit(m, first_port, end_port, now, entry, owner):
     """The earliest of the first flits of ports and of another one: when it came, its port, or NONE for the other; packed."""
-    at = _NONE
-    for place in range(first_port, end_port, PORT_WORDS):
+    at, place = _NONE, first_port
+    while place < end_port:  # shorter than a range with steps
         port = port_at(m, place)
-        if port.fs <= now:
-            if port.fs == now:
-                if port.owner > owner or (port.owner == owner and port.entry < entry):
-                    continue
-            now, at, entry, owner = port.fs, place, port.entry, port.owner
+        # Without a branch: which of two flits came first is hard to guess.
+        is_before = (port.owner < owner) | ((port.owner == owner) & (port.entry >= entry))
+        is_first = (port.fs < now) | ((port.fs == now) & is_before)
+        now, owner = min(port.fs, now), choose(is_first, port.owner, owner)
+        at, entry = choose(is_first, place, at), choose(is_first, port.entry, entry)
+        place += PORT_WORDS
     return now, at, entry
 
 

@@ -9,7 +9,6 @@ in turn.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from struct import pack_into
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +42,7 @@ class Script(ABC):
         self.log: list[int] = []  # what rows are made of
         self.acts: list[int] = []
         self.objects: dict[ObjectKey, int] = {}  # the parts that acts name
+        self._entries, self.act_rows = _rows([], self.width), _rows([], ACT_WIDTH)  # of the finished script
 
     def object(self, letter: str, id: int, core: Core | None = None) -> int:
         """The number of a part in this script."""
@@ -53,14 +53,10 @@ class Script(ABC):
         if not may or len(self.log) > MOST_ENTRIES * self.width:
             raise Unscripted
 
-    def entries(self) -> np.ndarray:
-        """int64[entry, width] of the log."""
-        return _rows(self.log, self.width)
-
-    @cached_property
-    def act_rows(self) -> np.ndarray:
-        """int64[act, 4] of the finished script."""
-        return _rows(self.acts, ACT_WIDTH)
+    def take_entries(self) -> np.ndarray:
+        """int64[entry, width] of the log of the finished script, which then is gone."""
+        found, self._entries = self._entries, _rows([], self.width)
+        return found
 
     def write(self, alone: Alone) -> None:
         """Run the kernel to its end. Errors: those of its code; Unscripted, LimitError."""
@@ -69,6 +65,10 @@ class Script(ABC):
         except TimeLimitReached as reached:
             raise self.kernel.scheduler.limit_error(self.kernel, reached) from reached
         self.finish()
+        # Kept as lists, the numbers of all kernels would fill memory, and the next script writes where they were.
+        self._entries, self.act_rows = _rows(self.log, self.width), _rows(self.acts, ACT_WIDTH)
+        self.log.clear()
+        self.acts.clear()
 
     # What the two kinds supply
 

@@ -24,7 +24,7 @@ _CODE, _FIRST, _THIRD = 1, 2, 4  # columns of a row: its opcode, its first opera
 
 def give_dataflow_rows(script: DataflowScript, met: np.ndarray) -> None:
     """Give the thread of a reader or writer its rows; int64[act] has the changes of semaphores that it waits for."""
-    log = script.entries()
+    log = script.take_entries()
     log[script.meetings, 3] = met[script.act_rows[:, acts.ACT] == acts.MEET]
     operations, lines, form, values = log.T
     cycles, forms = _form_rows(script)
@@ -53,7 +53,7 @@ def _form_rows(script: DataflowScript) -> tuple[np.ndarray, np.ndarray]:
 
 def give_math_rows(script: MathScript, kernels: Iterable[RunningKernel]) -> None:
     """Give the threads of all math kernels that a script is of their rows."""
-    threads = [(unique_rows(made.rows), made.sources) for made in lower_math(script.rows, script.entries())]
+    threads = [(unique_rows(made.rows), made.sources) for made in lower_math(script.rows, script.take_entries())]
     for kernel in kernels:
         counters, servers = _others(script, kernel)
         for thread, (distinct, sources) in zip(kernel.compute.threads, threads, strict=True):
