@@ -127,6 +127,7 @@ class Memory:
             self.write("packets", np.full(self._stations, codes.NONE))
         words = (self._stations + 63) // 64
         self["words"] = words
+        self["due_fs"] = NEVER
         self._fit("pending", words)
         visits = np.zeros(64 * words, r.VISIT)
         visits["head_fs"] = NEVER

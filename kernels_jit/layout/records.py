@@ -82,6 +82,7 @@ STATE = record(
     "stretch_passes",  # passes begun before it
     "pending_row",  # MOVE and PIPE rows from this one on may take routes that are not laid; NEVER: none does
     # A network pass, which may be interrupted, and why it was: see `station.serve_station`.
+    "due_fs",  # when the next service is due, or NEVER; between passes
     "limit_fs",  # nothing lands or enters the network before
     "pass_fs",  # horizon of a pass under way, or NONE
     "at_word",
@@ -296,6 +297,8 @@ ROUTE = record(
     "parent",  # the branch at whose end this one begins, or NONE
     "destination",  # which one is at its end, or NONE
     "forks",  # how many branches begin at its end
+    "bound_bytes",  # of the transfer that has entered the network last, or 0
+    "bound_fs",  # how long after its start one of so many bytes lands at the soonest
     words=16,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import CHECKED, inner
+from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import hop_at, job_at, move_at, route_at, transfer_at
 from kernels_jit.simulate.closed_form import landing_bound
@@ -17,14 +17,31 @@ _NONE = codes.NONE
 def enter(m, op, place):
     """All flits of a transfer stand before its first station since its start. If anything follows from it, it gets a bound."""
     transfer = transfer_at(m, place)
-    first, end, flits = transfer.first_step, transfer.end_step, transfer.flits
     if CHECKED:
         assert transfer.closed == 0, "a transfer in closed form enters the network"
     write_hops(m, place)
-    inject(m, transfer, first, transfer.start_fs)
+    inject(m, transfer, transfer.first_step, transfer.start_fs)
     if is_awaited(m, op, transfer.job):
-        bound_fs = landing_bound(m, first, end, flits, transfer.last_bytes, transfer.stripe, transfer.start_fs)
-        push_bound(m, max(bound_fs, transfer.start_fs + 1) + following_fs(m, op, place), place)
+        bound_fs = max(first_bound_fs(m, op, transfer), 1)
+        push_bound(m, transfer.start_fs + bound_fs + following_fs(m, op, place), place)
+
+
+@inlined
+def first_bound_fs(m, op, transfer):
+    """How long after its start a transfer lands at the soonest; the same for all of a route with as many bytes."""
+    route, nbytes = route_at(m, transfer.route), move_at(op, job_at(m, transfer.job).row).payload_bytes
+    if route.bound_bytes != nbytes:
+        route.bound_bytes, route.bound_fs = nbytes, soonest_fs(m, transfer)
+    if CHECKED:
+        assert route.bound_fs == soonest_fs(m, transfer), "transfers of one route and size land at different times at the soonest"
+    return route.bound_fs
+
+
+@inner
+def soonest_fs(m, transfer):
+    """How long after its start a transfer lands at the soonest."""
+    first, end = transfer.first_step, transfer.end_step
+    return landing_bound(m, first, end, transfer.flits, transfer.last_bytes, transfer.stripe, 0)
 
 
 @inner

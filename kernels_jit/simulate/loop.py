@@ -17,7 +17,7 @@ from kernels_jit.layout.access import bound_at, event_at, job_at, route_at, stat
 from kernels_jit.layout.records import JOB_SHIFT, NEVER
 from kernels_jit.simulate.credit_network import count_crossings, next_window_fs, serve_windows
 from kernels_jit.simulate.event_heap import drop_event, pop_bound, push_bound
-from kernels_jit.simulate.network_pass import next_bound, next_service_fs, put_stopped, serve_until
+from kernels_jit.simulate.network_pass import next_bound, put_stopped, serve_until
 from kernels_jit.simulate.reservations import flush_counters
 from kernels_jit.simulate.servers import add, finish
 from kernels_jit.simulate.stops import FULL, SERVED_ALL
@@ -65,13 +65,13 @@ def run(
                 return codes.STALLED
             continue
         if bound_fs <= event_fs:  # no event is earlier: serve what is due before the bound (docs/engine.md, 3)
-            if bound_fs == NEVER and next_service_fs(m, NEVER) == NEVER:
+            if bound_fs == NEVER and state.due_fs == NEVER:
                 flush_counters(m)
                 count_crossings(m)
                 return codes.IDLE
             why = serve_until(m, rows, own, bound_fs, slots, stop)
             if why == SERVED_ALL:
-                renew_bounds(m, rows, bound_fs, max(bound_fs, next_service_fs(m, NEVER)))
+                renew_bounds(m, rows, bound_fs, max(bound_fs, state.due_fs))
             elif why == FULL:
                 return codes.GROW_SLOTS
             continue

@@ -55,15 +55,15 @@ STOPPED = 3  # why `serve_until` came back, if it is none of the reasons of `ser
 
 
 @inner
-def next_service_fs(m, before):
-    """When the next service is due, if that is before a time; else any time that is not before it."""
+def next_service_fs(m):
+    """When the next service is due, or NEVER."""
     state, best = state_at(m, 0), NEVER
     for group in range((state.words - 1 >> GROUP_SHIFT) + 1):
-        if m[state.group_fs + group] < min(best, before):
+        if m[state.group_fs + group] < best:
             low = NEVER
             for word in range(group << GROUP_SHIFT, min(state.words, group + 1 << GROUP_SHIFT)):
                 at = state.word_fs + word
-                if m[at] < min(best, before):
+                if m[at] < best:
                     m[at] = _next_of_word(m, word)
                     best = min(best, m[at])
                 low = min(low, m[at])
@@ -91,19 +91,21 @@ def serve_until(m, op, times, horizon, pool, stop):
     state.limit_fs = horizon
     while True:
         if state.pass_fs == _NONE:
-            begin = next_service_fs(m, horizon)
-            if begin >= horizon:
+            if CHECKED:
+                assert state.due_fs == next_service_fs(m), "the next service is due at another time than is known"
+            if state.due_fs >= horizon:
                 return SERVED_ALL
             if state.events >= stop:
                 return STOPPED
             # Edges against the order take at least the window, so their flits arrive after the pass (docs/engine.md, 1).
-            state.pass_fs = min(horizon, begin + state.window_fs)
+            state.pass_fs = min(horizon, state.due_fs + state.window_fs)
             state.at_word, state.at_bit, state.landed_n = 0, 0, 0
             state.passes += 1
             choose_kind(state)
         if not network_pass(m, op, times, state.pass_fs, pool):
             return FULL
         state.pass_fs = _NONE
+        state.due_fs = next_service_fs(m)
 
 
 @inner

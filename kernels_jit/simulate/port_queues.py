@@ -48,8 +48,7 @@ def owner_of(m, entry):
 def note_arrival(m, rank, fs):
     """A flit will be at the station of a rank at a time: the station has work."""
     state, visit = state_at(m, 0), visit_at(m, rank)
-    if fs < visit.head_fs:
-        visit.head_fs = fs
+    visit.head_fs, state.due_fs = min(visit.head_fs, fs), min(state.due_fs, fs)
     m[state.pending + (rank >> 6)] |= np.int64(1) << (rank & 63)
     word_fs, group_fs = state.word_fs + (rank >> 6), state.group_fs + (rank >> 6 + GROUP_SHIFT)
     m[word_fs], m[group_fs] = min(m[word_fs], fs), min(m[group_fs], fs)
