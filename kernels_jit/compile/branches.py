@@ -24,25 +24,9 @@ def _expect_false(_typing: Any, _condition: Any) -> Any:
     return types.boolean(types.boolean), generate
 
 
-def _select(_typing: Any, _condition: Any, first: Any, _second: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        chosen = builder.select(*arguments)
-        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
-        return chosen
-
-    return first(types.boolean, first, first), generate
-
-
-def _pick(condition: Any, first: Any, second: Any) -> Any:
-    return first if condition else second
-
-
 def _same(condition: Any) -> Any:
     return condition
 
 
 rarely: Callable[[Any], Any] = _same if numba.config.DISABLE_JIT else intrinsic(_expect_false)  # type: ignore[attr-defined]
 """A condition, as it is, that is seldom true."""
-
-choose: Callable[[Any, Any, Any], Any] = _pick if numba.config.DISABLE_JIT else intrinsic(_select)  # type: ignore[attr-defined]
-"""`first if condition else second` of two int64, without a branch: for conditions that are hard to guess."""

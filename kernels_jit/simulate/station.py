@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import CHECKED, inlined
 from kernels_jit.compile.pointers import place_of
 from kernels_jit.compile.prefetch import prefetch
@@ -113,11 +112,8 @@ def first_flit(m, first_port, end_port, now, entry, owner):
     at, place = _NONE, first_port
     while place < end_port:  # shorter than a range with steps
         port = port_at(m, place)
-        # Without a branch: which of two flits came first is hard to guess.
-        is_before = (port.owner < owner) | ((port.owner == owner) & (port.entry >= entry))
-        is_first = (port.fs < now) | ((port.fs == now) & is_before)
-        now, owner = min(port.fs, now), choose(is_first, port.owner, owner)
-        at, entry = choose(is_first, place, at), choose(is_first, port.entry, entry)
+        if port.fs < now or (port.fs == now and (port.owner < owner or (port.owner == owner and port.entry >= entry))):
+            now, at, entry, owner = port.fs, place, port.entry, port.owner
         place += PORT_WORDS
     return now, at, entry
 
