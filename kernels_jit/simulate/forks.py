@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import CHECKED, inner
+from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import HOP_WORDS, PORT_WORDS, hop_at, port_at, route_at, state_at, step_at, transfer_at
 from kernels_jit.layout.records import BLOCK, FLIT_SHIFT, NEVER
@@ -74,7 +74,7 @@ def _pass_gate(hop, arrival, overhead_fs):
     return max(arrival, hop.gate_fs)
 
 
-@inner
+@inlined
 def _enter(m, pool, port, entry, owner, fs, is_gated):
     """A flit enters the queue of a port. Returns whether there is a place for it."""
     if port.fs == NEVER:
