@@ -104,17 +104,17 @@ class Statements(Declarations):
             last = field(last, "declarator")
         condition = self.truth(last)
         self.cost += 1
-        self.flush_cost()
+        if self.acts:
+            self.flush_cost()
+        cost = self.cost  # is counted with the first statements of each branch
         self.emit(f"if {condition}:", node)
         self.body(field(node, "consequence"))
         alternative = node.child_by_field_name("alternative")
-        if alternative is not None:
+        if alternative is not None or cost:
             self.emit("else:")
-            self.block(
-                children(alternative)
-                if alternative.named_children[0].type != "compound_statement"
-                else children(alternative.named_children[0])
-            )
+            self.cost = cost
+            nodes = [] if alternative is None else children(alternative)
+            self.block(children(nodes[0]) if nodes and nodes[0].type == "compound_statement" else nodes)
         self.scopes.pop()
 
     def s_init_statement(self, node: Node) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from kernbench.tanto.scripts.dataflow_script import DataflowScript
 
 
+_READS = 1 << 14  # offsets whose reads are known
+
+
 class DataflowObject(ABC):
     """What locals and pipes have in common."""
 
@@ -27,6 +30,9 @@ class DataflowObject(ABC):
     room = 0  # elements of the part on this core, if this kernel may write there
     pipe: PipePart | None = None  # the part of a pipe, and the element at which the frame begins that is written next
     begin = 0
+    source: GlobalBuffer | None = None  # of the reads last begun, their elements, and their forms by offset there
+    count = 0
+    reads: dict[int, int]
     _move_count: int | None = None
 
     @abstractmethod
@@ -56,12 +62,14 @@ class DataflowObject(ABC):
     # Transfers
 
     def read_global(self, dst: int, src: GlobalBuffer, src_offset: int, count: int) -> None:
-        """Read from DRAM; most reads are in one page, and one packet."""
-        if not count:
-            return
-        script, end, nbytes = self.script, src_offset + count, count * src.element_bytes
-        number = src_offset // src.page
-        if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > script.packet_bytes:
+        """Read from DRAM; most reads are in one page, and one packet, and go where others of as many elements went."""
+        script = self.script
+        form = self.reads.get(src_offset) if src is self.source and count == self.count else None
+        if form is None:
+            if not count:
+                return
+            form = self._find_read(src, src_offset, count)
+        if form is None:
             self.begin_read(dst, count)
             script.pages(src, as_signed(src_offset), count, write=False)
             return
@@ -69,11 +77,21 @@ class DataflowObject(ABC):
             raise Unscripted
         if self.pipe is not None:
             script.pending.append((self.pipe, self.begin + dst, count))
-        form = script.packet_forms.get(number % script.banks << 32 | nbytes)
-        if form is None:
-            form = script.packet_form(number % script.banks, nbytes)
         script.log += (script.c, script.line, form, 0)
         script.reads += 1
+
+    def _find_read(self, src: GlobalBuffer, src_offset: int, count: int) -> int | None:
+        """The form of a read of one packet, or None for another. It is in `reads` then."""
+        script, end, nbytes = self.script, src_offset + count, count * src.element_bytes
+        number = src_offset // src.page
+        if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > script.packet_bytes:
+            return None
+        if src is not self.source or count != self.count or len(self.reads) == _READS:
+            self.source, self.count, self.reads = src, count, {}
+        bank = number % script.banks
+        form = script.packet_forms.get(bank << 32 | nbytes)
+        found = self.reads[src_offset] = script.packet_form(bank, nbytes) if form is None else form
+        return found
 
     def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:  # noqa: ARG002
         """Write to DRAM."""
@@ -175,7 +193,7 @@ class DataflowPipe(ScriptPipe, DataflowObject):
 
     def __init__(self, script: DataflowScript, part: PipePart) -> None:
         super().__init__(script, part)
-        self.room, self.pipe = self.size if self.may_write else 0, part
+        self.room, self.pipe, self.reads = self.size if self.may_write else 0, part, {}
         pushed, popped = part.counters
         self.room_form = script.wait_form(script.lowering.register_cycles, popped)
         self.tiles_form = script.wait_form(script.lowering.register_cycles, pushed)
@@ -226,7 +244,7 @@ class DataflowLocal(DataflowObject):
         if part is None:
             raise Unscripted
         self.size, self.bytes = part.size, part.fmt.bytes
-        self.room = self.size if script.core in self.parts else 0
+        self.room, self.reads = self.size if script.core in self.parts else 0, {}
 
     def part_on(self, core: Core) -> LocalPart:
         found = self.parts.get(core)
