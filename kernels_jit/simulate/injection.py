@@ -33,7 +33,7 @@ def first_bound_fs(m, op, transfer):
     if route.bound_bytes != nbytes:
         route.bound_bytes, route.bound_fs = nbytes, soonest_fs(m, transfer)
     if CHECKED:
-        assert route.bound_fs == soonest_fs(m, transfer), "transfers of one route and size land at different times at the soonest"
+        assert route.bound_fs == soonest_fs(m, transfer), "transfers of one route and size have different bounds"
     return route.bound_fs
 
 
