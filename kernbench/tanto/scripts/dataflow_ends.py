@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.scripts.dataflow_script import DataflowScript
 
 
-_READS = 1 << 14  # offsets whose reads are known
+_OFFSETS_MOST = 1 << 14  # of reads whose forms are known
 
 
 class DataflowObject(ABC):
@@ -32,7 +32,7 @@ class DataflowObject(ABC):
     begin = 0
     source: GlobalBuffer | None = None  # of the reads last begun, their elements, and their forms by offset there
     count = 0
-    reads: dict[int, int]
+    read_forms: dict[int, int]
     _move_count: int | None = None
 
     @abstractmethod
@@ -62,9 +62,9 @@ class DataflowObject(ABC):
     # Transfers
 
     def read_global(self, dst: int, src: GlobalBuffer, src_offset: int, count: int) -> None:
-        """Read from DRAM; most reads are in one page, and one packet, and go where others of as many elements went."""
+        """Read from DRAM; most reads are in one page, and one packet. An offset is often read again."""
         script = self.script
-        form = self.reads.get(src_offset) if src is self.source and count == self.count else None
+        form = self.read_forms.get(src_offset) if src is self.source and count == self.count else None
         if form is None:
             if not count:
                 return
@@ -81,16 +81,16 @@ class DataflowObject(ABC):
         script.reads += 1
 
     def _find_read(self, src: GlobalBuffer, src_offset: int, count: int) -> int | None:
-        """The form of a read of one packet, or None for another. It is in `reads` then."""
+        """The form of a read of one packet, or None for another. It is in `read_forms` then."""
         script, end, nbytes = self.script, src_offset + count, count * src.element_bytes
         number = src_offset // src.page
         if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > script.packet_bytes:
             return None
-        if src is not self.source or count != self.count or len(self.reads) == _READS:
-            self.source, self.count, self.reads = src, count, {}
+        if src is not self.source or count != self.count or len(self.read_forms) == _OFFSETS_MOST:
+            self.source, self.count, self.read_forms = src, count, {}
         bank = number % script.banks
         form = script.packet_forms.get(bank << 32 | nbytes)
-        found = self.reads[src_offset] = script.packet_form(bank, nbytes) if form is None else form
+        found = self.read_forms[src_offset] = script.packet_form(bank, nbytes) if form is None else form
         return found
 
     def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:  # noqa: ARG002
@@ -193,7 +193,7 @@ class DataflowPipe(ScriptPipe, DataflowObject):
 
     def __init__(self, script: DataflowScript, part: PipePart) -> None:
         super().__init__(script, part)
-        self.room, self.pipe, self.reads = self.size if self.may_write else 0, part, {}
+        self.room, self.pipe, self.read_forms = self.size if self.may_write else 0, part, {}
         pushed, popped = part.counters
         self.room_form = script.wait_form(script.lowering.register_cycles, popped)
         self.tiles_form = script.wait_form(script.lowering.register_cycles, pushed)
@@ -244,7 +244,7 @@ class DataflowLocal(DataflowObject):
         if part is None:
             raise Unscripted
         self.size, self.bytes = part.size, part.fmt.bytes
-        self.room, self.reads = self.size if script.core in self.parts else 0, {}
+        self.room, self.read_forms = self.size if script.core in self.parts else 0, {}
 
     def part_on(self, core: Core) -> LocalPart:
         found = self.parts.get(core)
