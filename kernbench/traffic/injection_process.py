@@ -99,7 +99,7 @@ def _bernoulli(rng: np.random.Generator, probability: float, trials: int) -> np.
     """int64[n] the trials that succeed, ascending; the gaps between them are drawn."""
     found = [np.zeros(0, np.int64)]
     at = -1
-    while at < trials:
+    while probability > 0 and at < trials:  # the least of loads, for packets of several flits, is a probability of 0
         gaps = rng.geometric(probability, int(probability * trials) + 64)
         gaps = np.where((gaps < 1) | (gaps > trials), trials + 1, gaps)  # numpy's are negative beyond what it can count
         found.append(at + np.cumsum(gaps))
