@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOVE, _ADD, _WAIT, _ARRIVE = int(Op.MOVE), int(Op.ADD), int(Op.WAIT), int(Op.ARRIVE)
 _REST = (0,) * ROW_WIDTH
-Form = tuple[float, int, int, tuple[int, ...]]  # cycles, tag, opcode, operands
+Form = tuple[float | int, ...]  # cycles, and a row: the tag, the opcode and all operands
 
 
 class DataflowScript(Script):
@@ -62,7 +62,7 @@ class DataflowScript(Script):
 
     def form(self, cycles: float, tag: int, code: int, *operands: int) -> int:
         """The number of a form."""
-        return self.forms.setdefault((cycles, tag, code, operands), len(self.forms))
+        return self.forms.setdefault((cycles, tag, code, *operands, *_REST[1 + len(operands) :]), len(self.forms))
 
     def wait_form(self, cycles: float, counter: int) -> int:
         """The form of a wait for a counter."""

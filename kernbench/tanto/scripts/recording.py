@@ -41,12 +41,15 @@ def write_rows(run: GridRun) -> bool:
     met = _meet(run, kernels, scripts)
     if met is None:
         return False
+    moving, changes = list[DataflowScript](), list[np.ndarray]()
     shared: dict[MathScript, list[RunningKernel]] = {}
-    for kernel, script, changes in zip(kernels, scripts, met, strict=True):
+    for kernel, script, found in zip(kernels, scripts, met, strict=True):
         if isinstance(script, MathScript):
             shared.setdefault(script, []).append(kernel)
         else:
-            give_dataflow_rows(script, changes)
+            moving.append(script)
+            changes.append(found)
+    give_dataflow_rows(moving, changes)
     for script, own in shared.items():
         give_math_rows(script, own)
     return True

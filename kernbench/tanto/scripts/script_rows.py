@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from struct import Struct
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +13,7 @@ from kernbench.arrays import unique_rows
 from kernbench.engine.turns import acts
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernbench.tanto.timing.math_lowering import lower_math
-from kernbench.tanto.timing.row_arrays import delay_kinds, find_lines, place_rows
+from kernbench.tanto.timing.row_arrays import delay_kinds, find_thread_lines, place_rows
 from kernbench.tanto.timing.row_buffer import NO_ROW
 
 if TYPE_CHECKING:
@@ -19,36 +21,72 @@ if TYPE_CHECKING:
     from kernbench.tanto.scripts.dataflow_script import DataflowScript
     from kernbench.tanto.scripts.math_script import MathScript
 
+_FORM = Struct(f"d{1 + ROW_WIDTH}q")
 _CODE, _FIRST, _THIRD = 1, 2, 4  # columns of a row: its opcode, its first operand and its third
 
 
-def give_dataflow_rows(script: DataflowScript, met: np.ndarray) -> None:
-    """Give the thread of a reader or writer its rows; int64[act] has the changes of semaphores that it waits for."""
-    log = script.take_entries()
-    log[script.meetings, 3] = met[script.act_rows[:, acts.ACT] == acts.MEET]
-    operations, lines, form, values = log.T
-    cycles, forms = _form_rows(script)
-    costs, thread = script.lowering.costs, script.rows.buffer.thread
-    is_busy, delays, delay = delay_kinds(operations, cycles[form], costs)
-    code, used = forms[:, _CODE], np.bincount(form, minlength=len(forms)) > 0
-    fixed = used & (code != Op.WAIT) & (code != NO_ROW)  # rows that are the same in all entries
-    waits = (code[form] == Op.WAIT) & (values > 0)
+def give_dataflow_rows(scripts: Sequence[DataflowScript], met: Sequence[np.ndarray]) -> None:
+    """Give the threads of readers and writers their rows, of all at once.
+
+    `met` has int64[act] of each script: the changes of semaphores that it waits for.
+    """
+    if not scripts:
+        return
+    costs, count = scripts[0].lowering.costs, len(scripts)
+    entries, first, of = _join([script.take_entries() for script in scripts])
+    forms, first_form, form_of = _join([_pack_forms(script) for script in scripts])
+    _set_met(entries, first, scripts, met)
+    operations, lines, form, values = entries.T
+    form = form + first_form[of]
+    cycles, forms = forms[:, 0].copy().view(np.float64)[form], forms[:, 1:]
+    delays, delay = delay_kinds(operations, cycles, costs, first)
+    code = forms[form, _CODE]
+    waits = (code == Op.WAIT) & (values > 0)
     waiting = forms[form[waits]]
     waiting[:, _THIRD] = values[waits]
-    rows = np.concatenate([delays, forms[fixed], waiting])
-    number = (len(delays) - 1 + np.cumsum(fixed))[form]
-    number[waits] = np.arange(len(rows) - len(waiting), len(rows))
-    which, ends = place_rows([(is_busy, delay), (waits | fixed[form], number)])
-    thread.extend_encoded(rows, which)
-    thread.sources = find_lines(lines, ends, script.kernel.unit.file, costs.program)
+
+    # Each thread has delays of its own. All entries of a form have the same row, unless they wait for a value.
+    rows = np.concatenate([np.tile(delays, (count, 1)), forms, waiting])
+    owner = np.concatenate([np.repeat(np.arange(count), len(delays)), form_of, of[waits]])
+    row = form + count * len(delays)
+    row[waits] = np.arange(len(rows) - len(waiting), len(rows))
+    which, ends = place_rows(
+        [(delay > 0, delay + of * len(delays)), (waits | ((code != Op.WAIT) & (code != NO_ROW)), row)]
+    )
+    used = np.flatnonzero(np.bincount(which))
+    used = used[np.argsort(owner[used], kind="stable")]
+    number = np.empty(len(rows), np.int64)
+    number[used] = np.arange(len(used))
+    rows, which, cuts = rows[used], number[which], np.searchsorted(owner[used], np.arange(count + 1))
+    sources = find_thread_lines(lines, ends, first, [script.kernel.unit.file for script in scripts], costs.program)
+    row_cuts = np.append(0, ends)[np.append(first, len(ends))]
+    for script, found, (at, end), (start, stop) in zip(
+        scripts, sources, pairwise(cuts.tolist()), pairwise(row_cuts.tolist()), strict=True
+    ):
+        thread = script.rows.buffer.thread
+        thread.extend_encoded(rows[at:end], which[start:stop] - at)
+        thread.sources = found
 
 
-def _form_rows(script: DataflowScript) -> tuple[np.ndarray, np.ndarray]:
-    """float64[form] cycles, int64[form, 1 + ROW_WIDTH] rows; those that wait have no value yet, and some are none."""
-    rows = np.zeros((len(script.forms), 1 + ROW_WIDTH), np.int64)
-    for row, (_, tag, code, operands) in zip(rows, script.forms, strict=True):
-        row[: 2 + len(operands)] = tag, code, *operands
-    return np.array([cycles for cycles, *_ in script.forms]), rows
+def _set_met(
+    entries: np.ndarray, first: np.ndarray, scripts: Sequence[DataflowScript], met: Sequence[np.ndarray]
+) -> None:
+    """Give the entries that wait for changes of semaphores their values."""
+    at = [np.array(script.meetings, np.int64) + start for script, start in zip(scripts, first.tolist(), strict=True)]
+    is_met = [script.act_rows[:, acts.ACT] == acts.MEET for script in scripts]
+    entries[np.concatenate(at), 3] = np.concatenate(met)[np.concatenate(is_met)]
+
+
+def _join(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All parts as one array, int64[part] where each begins, and int64[row] the part of each row."""
+    counts = np.array([len(part) for part in parts])
+    return np.concatenate(parts), np.cumsum(counts) - counts, np.repeat(np.arange(len(parts)), counts)
+
+
+def _pack_forms(script: DataflowScript) -> np.ndarray:
+    """int64[form, 2 + ROW_WIDTH] the bits of the cycles, and rows; those that wait have no value yet, and some are none."""
+    packed = b"".join([_FORM.pack(*form) for form in script.forms])
+    return np.frombuffer(packed, np.int64).reshape(-1, 2 + ROW_WIDTH)
 
 
 def give_math_rows(script: MathScript, kernels: Iterable[RunningKernel]) -> None:

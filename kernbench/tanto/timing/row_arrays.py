@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from kernbench.program.thread import SourceLines
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
+_ONE_THREAD = np.zeros(1, np.int64)
 Slot = tuple[
     np.ndarray, np.ndarray
 ]  # bool[entry] which entries have a row here, and int64[entry, 1 + ROW_WIDTH] the rows
@@ -55,19 +57,30 @@ def add_rows(counter: np.ndarray | int, amount: np.ndarray) -> np.ndarray:
 
 def delay_rows(operations: np.ndarray, cycles: np.ndarray, costs: Costs) -> Slot:
     """The time of a processor before each entry: operations since the entry before, and cycles on top of them."""
-    has, rows, which = delay_kinds(operations, cycles, costs)
-    return has, rows[which]
+    rows, which = delay_kinds(operations, cycles, costs)
+    return which > 0, rows[which]
 
 
-def delay_kinds(operations: np.ndarray, cycles: np.ndarray, costs: Costs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `delay_rows`, with distinct rows, and int64[entry] which of them each is."""
-    busy = cycles + np.diff(operations, prepend=0) * costs.operation_cycles
-    kinds = np.unique(busy)
-    kind = np.searchsorted(kinds, busy)  # of few kinds: three times as fast as what `unique` returns with them
-    durations = np.array([costs.cycles(float(one)) if one else 0 for one in kinds], np.int64)
-    rows = _rows(len(kinds), Op.DELAY, durations)
+def delay_kinds(
+    operations: np.ndarray, cycles: np.ndarray, costs: Costs, first: np.ndarray = _ONE_THREAD
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `delay_rows`, with distinct rows, and int64[entry] which of them each is; 0 stands for none.
+
+    The entries may be those of several threads, of which each begins at one of int64[thread].
+    """
+    busy = cycles + (operations - _before(operations, first)) * costs.operation_cycles
+    kinds = np.unique(np.append(busy, 0))
+    rows = _rows(len(kinds), Op.DELAY, np.array([costs.cycles(float(one)) if one else 0 for one in kinds], np.int64))
     rows[:, 0] = costs.program.tag("code", "control")
-    return busy != 0, rows, kind
+    return rows, np.searchsorted(kinds, busy)  # of few kinds: three times as fast as what `unique` returns with them
+
+
+def _before(values: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """int64[entry] the value of the entry before, 0 for the first of a thread."""
+    found = np.empty_like(values)
+    found[1:] = values[:-1]
+    found[first] = 0
+    return found
 
 
 def place_rows(slots: Sequence[Slot]) -> tuple[np.ndarray, np.ndarray]:
@@ -87,10 +100,28 @@ def place_rows(slots: Sequence[Slot]) -> tuple[np.ndarray, np.ndarray]:
 
 def find_lines(lines: np.ndarray, ends: np.ndarray, file: str, program: Program) -> SourceLines:
     """Where rows of another line begin, of entries with int64[entry] the line and the end of the rows of each."""
-    changed = np.flatnonzero(np.diff(lines, prepend=0))
-    starts, begun = np.concatenate(([0], ends))[changed], lines[changed]
-    used = np.bincount(begun)
-    sources = np.zeros(len(used), np.int64)  # by line
-    for line in np.flatnonzero(used).tolist():
-        sources[line] = program.source(file, line)
-    return SourceLines(array("q", starts.tobytes()), array("q", sources[begun].tobytes()))
+    [found] = find_thread_lines(lines, ends, _ONE_THREAD, [file], program)
+    return found
+
+
+def find_thread_lines(
+    lines: np.ndarray, ends: np.ndarray, first: np.ndarray, files: Sequence[str], program: Program
+) -> list[SourceLines]:
+    """As `find_lines`, of threads that begin at int64[thread] entries; the rows of all are counted as one."""
+    changed = np.flatnonzero(lines != _before(lines, first))
+    row_ends = np.concatenate(([0], ends))
+    rows, line = row_ends[changed], lines[changed]
+    thread = np.searchsorted(first, changed, "right") - 1
+    numbers = dict[str, int]()
+    file = np.array([numbers.setdefault(one, len(numbers)) for one in files])
+    names, width = list(numbers), int(line.max(initial=0)) + 1
+    place = file[thread] * width + line
+    used = np.flatnonzero(np.bincount(place))
+    sources = np.zeros(len(names) * width, np.int64)
+    sources[used] = [program.source(names[one // width], one % width) for one in used.tolist()]
+    starts, begun = rows - row_ends[first][thread], sources[place]
+    cuts = np.searchsorted(thread, np.arange(len(first) + 1)).tolist()
+    return [
+        SourceLines(array("q", starts[at:end].tobytes()), array("q", begun[at:end].tobytes()))
+        for at, end in pairwise(cuts)
+    ]
