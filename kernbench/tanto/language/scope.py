@@ -71,6 +71,7 @@ class Scope:
     names: dict[str, Variable] = field(default_factory=dict[str, Variable])
     maths: list[str] = field(default_factory=list[str])  # code of each
     update: list[str] = field(default_factory=list[str])  # of a for loop: what `continue` does first
+    step: int = 0  # operations of the update, which each turn counts at its start
     flag: str = ""  # of a switch: the name that says that `continue` was met
 
 

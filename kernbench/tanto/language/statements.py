@@ -6,6 +6,7 @@ does is counted in `K.c`, as operations of straight code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tree_sitter import Node
@@ -13,8 +14,9 @@ from tree_sitter import Node
 from kernbench.tanto.language.declarations import Declarations
 from kernbench.tanto.language.scope import Scope
 from kernbench.tanto.language.syntax import children, field, text
-from kernbench.tanto.language.types import UINT32, VOID, Array
+from kernbench.tanto.language.types import INT, UINT32, VOID, Array, wrap
 
+_NAME = re.compile(r"\bv\d+_\w+")  # of a variable of the module
 _LOOP_COST = 2  # a comparison and a branch
 
 
@@ -127,12 +129,13 @@ class Statements(Declarations):
         first = node.child_by_field_name("initializer")
         if first is not None:
             self.s_declaration(first) if first.type == "declaration" else self.effect(first)
-        self.flush_cost()
-        condition = node.child_by_field_name("condition")
-        code, cost = self._counted(condition)
-        update = node.child_by_field_name("update")
-        lines = self._captured(update) if update is not None else []
-        self._loop(node, code, cost, lines, field(node, "body"))
+        self.acts = False
+        code, cost = self._counted(node.child_by_field_name("condition"))
+        calls, update = self.acts, node.child_by_field_name("update")
+        lines, step = self._captured(update) if update is not None else ([], 0)
+        if calls and step:  # what the condition calls sees all operations before it
+            lines, step = [*lines, f"K.c += {step}"], 0
+        self._loop(node, code, cost, lines, field(node, "body"), step)
         self.scopes.pop()
 
     def s_for_range_loop(self, node: Node) -> None:
@@ -165,33 +168,57 @@ class Statements(Declarations):
         cost, self.cost = self.cost + _LOOP_COST, before
         return code, cost
 
-    def _captured(self, node: Node) -> list[str]:
-        """The lines of an expression for its effect, not added."""
+    def _captured(self, node: Node) -> tuple[list[str], int]:
+        """The lines of an expression for its effect, not added, and its operations that they do not count."""
         lines, self.lines, depth, self.depth = self.lines, [], self.depth, 0
-        places = dict(self.places)
+        places, before, self.cost = dict(self.places), self.cost, 0
         self.effect(node)
-        self.flush_cost()
         found, self.lines, self.depth, self.places = self.lines, lines, depth, places
-        return found
+        step, self.cost = self.cost, before
+        return found, step
 
-    def _loop(self, node: Node, condition: str, cost: int, update: list[str], body: Node) -> None:
+    def _loop(self, node: Node, condition: str, cost: int, update: list[str], body: Node, step: int = 0) -> None:
+        """A loop. Each turn counts the update at its start, with the condition; the first has none: it is taken off before."""
+        self.cost -= step
+        self.flush_cost()
+        head = len(self.lines)
         self.emit(f"while {condition}:", node)
-        self.cost = cost  # is counted with the first statements of the body
-        self.scopes.append(Scope("loop", update=update))
+        self.cost = cost + step  # is counted with the first statements of the body
+        self.scopes.append(Scope("loop", update=update, step=step))
         self.body(body)
         self.scopes.pop()
-        self.depth += 1
-        for line in update:
-            self.emit(line, node)
-        self.depth -= 1
+        if counted := self._range(condition, update, head):
+            self.lines[head] = "    " * self.depth + counted
+        else:
+            self.depth += 1
+            for line in update:
+                self.emit(line, node)
+            self.depth -= 1
+        self.cost = step
+
+    def _range(self, condition: str, update: list[str], head: int) -> str:
+        """The head of a loop over a range in the place of `while`, where that does the same, or nothing.
+
+        The loop declares its counter, counts by 1 to a bound that is computed without calls, and its body assigns neither
+        the counter nor what the bound is of.
+        """
+        counter = update[0].partition(" = ")[0] if update else ""
+        if not any(update == [f"{counter} = {wrap(f'{counter} + 1', kind)}"] for kind in (UINT32, INT)):
+            return ""
+        own = any(one.code == counter for one in self.scopes[-1].names.values())
+        found = re.fullmatch(rf"\({counter} < ([\w +\-*/%&|^()]+)\)", condition)
+        if not own or found is None:
+            return ""
+        changed = re.compile(rf"\b(?:{'|'.join([counter, *_NAME.findall(found[1])])}) (?:=(?!=)|:=|in\b)")
+        if any(map(changed.search, self.lines[head + 1 :])):
+            return ""
+        return f"for {counter} in range({counter}, {found[1]}):"
 
     def s_while_statement(self, node: Node) -> None:
-        self.flush_cost()
         code, cost = self._counted(field(node, "condition"))
         self._loop(node, code, cost, [], field(node, "body"))
 
     def s_do_statement(self, node: Node) -> None:
-        self.flush_cost()
         code, cost = self._counted(field(node, "condition"))
         self._loop(node, "True", cost, [f"if not {code}: break"], field(node, "body"))
 
@@ -236,6 +263,8 @@ class Statements(Declarations):
         raise self.error(node, f"{what} outside of a loop")
 
     def s_break_statement(self, node: Node) -> None:
+        scope = next((one for one in reversed(self.scopes) if one.kind in ("loop", "switch")), None)
+        self.cost -= scope.step if scope is not None else 0  # what comes after the loop counts it
         self.flush_cost()
         self._leave(node, ("loop", "switch"), "break")
         self.emit("break", node)
