@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.engine.turns import acts
 from kernbench.program.ops import NONE
 from kernbench.tanto.cores.transfers import HALF, as_signed
-from kernbench.tanto.scripts.script import ScriptPipe, Unscripted
+from kernbench.tanto.scripts.script import ReadsPending, ScriptPipe, Unscripted
 from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class DataflowObject(ABC):
     pipe: PipePart | None = None  # the part of a pipe, and the element at which the frame begins that is written next
     begin = 0
     source: GlobalBuffer | None = None  # of the reads last begun, their elements, and their forms by offset there
-    count = 0
+    count = last_target = 0
     read_forms: dict[int, int]
     _move_count: int | None = None
 
@@ -73,21 +73,21 @@ class DataflowObject(ABC):
             self.begin_read(dst, count)
             script.pages(src, as_signed(src_offset), count, write=False)
             return
-        if not 0 <= dst <= self.room - count:  # as `begin_read`, of which a call costs a tenth of such a read
+        if not 0 <= dst <= self.last_target:  # as `begin_read`, of which a call costs a tenth of such a read
             raise Unscripted
-        if self.pipe is not None:
-            script.pending.append((self.pipe, self.begin + dst, count))
         script.log += (script.c, script.line, form, 0)
         script.reads += 1
 
     def _find_read(self, src: GlobalBuffer, src_offset: int, count: int) -> int | None:
-        """The form of a read of one packet, or None for another. It is in `read_forms` then."""
+        """The form of a read of one packet, or None for another, and if reads are followed. It is in `read_forms` then."""
         script, end, nbytes = self.script, src_offset + count, count * src.element_bytes
         number = src_offset // src.page
         if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > script.packet_bytes:
             return None
+        if script.follows_reads:
+            return None
         if src is not self.source or count != self.count or len(self.read_forms) == _OFFSETS_MOST:
-            self.source, self.count, self.read_forms = src, count, {}
+            self.source, self.count, self.last_target, self.read_forms = src, count, self.room - count, {}
         bank = number % script.banks
         form = script.packet_forms.get(bank << 32 | nbytes)
         found = self.read_forms[src_offset] = script.packet_form(bank, nbytes) if form is None else form
@@ -209,7 +209,9 @@ class DataflowPipe(ScriptPipe, DataflowObject):
 
     def add_push(self) -> None:
         script = self.script
-        if script.pending:
+        if script.reads > script.settled_reads:
+            if not script.follows_reads:
+                raise ReadsPending
             end = self.begin + self.frame * TILE
             for part, first, count in script.pending:
                 if part is self.part and first < end and self.begin < first + count:

@@ -28,14 +28,17 @@ Form = tuple[float | int, ...]  # cycles, and a row: the tag, the opcode and all
 
 
 class DataflowScript(Script):
-    """The script of a reader or writer, on its own core."""
+    """The script of a reader or writer, on its own core.
+
+    Where reads go to is only noted where it has to be: in a script that follows them, which few kernels need.
+    """
 
     width = 4
 
-    def __init__(self, kernel: RunningKernel) -> None:
+    def __init__(self, kernel: RunningKernel, *, follows_reads: bool = False) -> None:
         super().__init__(kernel)
-        self.rows = kernel.flow
-        self.reads = self.writes = 0
+        self.rows, self.follows_reads = kernel.flow, follows_reads
+        self.reads = self.settled_reads = self.writes = 0  # settled: before the last barrier
         self.banks, self.packet_bytes = self.lowering.banks, self.lowering.packet_bytes
         self.pending: list[tuple[object, int, int]] = []  # reads since the last barrier: part, first element, count
         self.forms: dict[Form, int] = {}
@@ -84,6 +87,7 @@ class DataflowScript(Script):
     def read_barrier(self) -> None:
         """Wait for all reads."""
         self.pending.clear()
+        self.settled_reads = self.reads
         self.log += (self.c, self.line, self.read_barrier_form, self.reads)
 
     def write_barrier(self) -> None:

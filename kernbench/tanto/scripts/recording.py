@@ -11,7 +11,7 @@ from kernbench.engine.turns import run_in_turn
 from kernbench.errors import KernBenchError, LimitError
 from kernbench.tanto.scripts.dataflow_script import DataflowScript
 from kernbench.tanto.scripts.math_script import MathScript
-from kernbench.tanto.scripts.script import Unscripted
+from kernbench.tanto.scripts.script import ReadsPending, Unscripted
 from kernbench.tanto.scripts.script_rows import give_dataflow_rows, give_math_rows
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ def _write_scripts(kernels: Iterable[RunningKernel]) -> list[Script]:
         script = known.get(key)
         if script is None:
             script = MathScript(kernel) if kernel.is_math else DataflowScript(kernel)
-            script.write(kernel.alone)
+            try:
+                script.write(kernel.alone)
+            except ReadsPending:
+                script = DataflowScript(kernel, follows_reads=True)
+                script.write(kernel.alone)
             if isinstance(script, MathScript):
                 known[key] = script
         found.append(script)

@@ -32,6 +32,10 @@ class Unscripted(Exception):
     """A kernel does what only a run in turn with the others tells."""
 
 
+class ReadsPending(Unscripted):
+    """A frame is pushed before the reads that came before have a barrier: a script that follows reads tells if they race."""
+
+
 class Script(ABC):
     """The script of a kernel; its translated module calls it as `K`. `c` and `line` are as of a running kernel."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.arrays import unique_rows
+from kernbench.arrays import UniqueRows, unique_rows
 from kernbench.engine.turns import acts
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernbench.tanto.timing.math_lowering import lower_math
@@ -17,6 +17,7 @@ from kernbench.tanto.timing.row_arrays import delay_kinds, find_thread_lines, pl
 from kernbench.tanto.timing.row_buffer import NO_ROW
 
 if TYPE_CHECKING:
+    from kernbench.program.thread import SourceLines
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.scripts.dataflow_script import DataflowScript
     from kernbench.tanto.scripts.math_script import MathScript
@@ -91,14 +92,16 @@ def _pack_forms(script: DataflowScript) -> np.ndarray:
 
 def give_math_rows(script: MathScript, kernels: Iterable[RunningKernel]) -> None:
     """Give the threads of all math kernels that a script is of their rows."""
-    threads = [(unique_rows(made.rows), made.sources) for made in lower_math(script.rows, script.take_entries())]
+    threads: list[tuple[UniqueRows, np.ndarray, np.ndarray, SourceLines]] = []
+    for made in lower_math(script.rows, script.take_entries()):
+        distinct = unique_rows(made.rows)
+        code = distinct.rows[:, _CODE]
+        on_counter, jobs = np.flatnonzero((code == Op.WAIT) | (code == Op.ADD)), np.flatnonzero(code == Op.EXEC)
+        threads.append((distinct, on_counter, jobs, made.sources))
     for kernel in kernels:
         counters, servers = _others(script, kernel)
-        for thread, (distinct, sources) in zip(kernel.compute.threads, threads, strict=True):
+        for thread, (distinct, on_counter, jobs, sources) in zip(kernel.compute.threads, threads, strict=True):
             rows = distinct.rows.copy()
-            code = rows[:, _CODE]
-            on_counter = (code == Op.WAIT) | (code == Op.ADD)
-            jobs = code == Op.EXEC
             rows[on_counter, _FIRST] = counters[rows[on_counter, _FIRST]]
             rows[jobs, _FIRST] = servers[rows[jobs, _FIRST]]
             rows[jobs, _THIRD] = counters[rows[jobs, _THIRD]]

@@ -334,6 +334,25 @@ def test_frames_that_are_never_used_leave_no_rows(tmp_path: Path) -> None:
     check_same(lambda: copies(tmp_path, reader))
 
 
+@pytest.mark.parametrize(("first", "races"), [(1024, False), (1023, True), (0, True)])
+def test_reads_ahead_of_a_frame_that_is_pushed(tmp_path: Path, first: int, races: bool) -> None:
+    """The second tile is on its way while the first is pushed."""
+    reader = f"""
+    void kernel(global<T> from, pipe<T> into, uint32 tiles) {{
+        into.reserve_back();
+        into.read(0, from, 0, 1024);
+        read_barrier();
+        into.read({first}, from, 1024, 1024);
+        into.push_back();
+        into.reserve_back();
+        read_barrier();
+        into.push_back();
+    }}
+    """
+    assert has_scripts(copies(tmp_path, reader)) != races
+    check_same(lambda: copies(tmp_path, reader))
+
+
 def test_a_local_that_outlives_the_program_is_written_in_turn(tmp_path: Path) -> None:
     kept = {"device_locals": [{"id": 7, "fmt": "uint32", "size": 8, "ranges": [[0, 0, 0, 0]]}]}
     assert not has_scripts(copies(tmp_path, COPY_IN, **kept))
