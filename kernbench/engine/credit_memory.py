@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.credit_steps import list_begins, list_ends
+from kernbench.errors import LimitError
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.flow_control import Allocator, Reuse
+from kernbench.units import format_bytes
 from kernels_jit.compile.bits import GROUP
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -136,7 +138,7 @@ class CreditTables:
         )
         check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
         each = (words_of(r.BUFFERED) + 1) * depth
-        channels = self._memory.take(words_of(r.CHANNEL) * len(depth) + int(each.sum()), 8)
+        channels = self._take(words_of(r.CHANNEL) * len(depth) + int(each.sum()), 8)
         rings = channels + words_of(r.CHANNEL) * len(depth) + np.cumsum(each) - each
         rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
         rows["credits"] = rows["depth"] = depth
@@ -163,7 +165,7 @@ class CreditTables:
                 f"the copies of packets behind {self._machine.station_name[link]}",
                 "make virtual_channels or the machine smaller",
             )
-            place = self._memory.take(each * count * words, 8)
+            place = self._take(each * count * words, 8)
             rows, at = self._memory.rows(place, r.COPY, each * count), np.repeat(np.arange(count), each)
             channels = self._memory.rows(int(self._places[link]), r.CHANNEL, count)
             for field in ("depth", "buffer", "index", "input"):
@@ -171,6 +173,17 @@ class CreditTables:
             rows["channel"] = self._places[link] + words_of(r.CHANNEL) * at
             inputs = self._memory.rows(int(self._inputs[link]), r.INPUT, self._control.input_speedup)
             inputs["copies"] = place
+
+    def _take(self, words: int, align: int = 1) -> int:
+        """Room for tables that others point at in half a word. Errors: LimitError if it is beyond what that can name."""
+        place = self._memory.take(words, align)
+        if place + words > r.PLACES_MOST:
+            most = format_bytes(r.WORD * r.PLACES_MOST)
+            raise LimitError(
+                f"the routers and buffers of this machine take more than {most}, which is as much as one run can have; "
+                "make virtual_channels, buffer_flits or the machine smaller"
+            )
+        return place
 
     def _used(self) -> np.ndarray:
         """int64[] the links that have virtual channels."""
@@ -204,9 +217,9 @@ class CreditTables:
 
     def _write_places(self) -> None:
         """Take room for routers, memories, links, actors and scratch."""
-        links, take = self._machine.edge_count, self._memory.take
+        links, take = self._machine.edge_count, self._take
         self["router_n"], self["memory_n"], self["link_n"] = len(self._routers), len(self._memories), links
-        self["routers"] = take(len(self._routers) * words_of(r.ROUTER))
+        self["routers"] = take(len(self._routers) * words_of(r.ROUTER), 8)
         self["memories"] = take(len(self._memories) * words_of(r.CREDIT_MEMORY))
         self["links"] = take(links * words_of(r.LINK), 8)
         self["inputs"] = take(links * self._control.input_speedup * words_of(r.INPUT), 8)
@@ -217,8 +230,8 @@ class CreditTables:
         actors = len(self._routers) + len(self._memories) + links
         self["words"] = -(-actors // 64)
         self["groups"] = -(-self["words"] // 64)
-        self["pending"] = take(self["words"])
-        for field, count in (("wakes", actors), ("word_wakes", self["words"]), ("group_wakes", self["groups"])):
+        words, groups = self["words"], self["groups"]
+        for field, count in (("wakes", 64 * words), ("word_wakes", words), ("group_wakes", groups)):
             self[field] = take(count)
             self._memory.words[self[field] : self[field] + count] = NEVER
 
@@ -228,7 +241,7 @@ class CreditTables:
         self._room, self._dues, self._lanes = (np.zeros(shape, np.int64) for _ in range(3))
         room = -(-self._inputs_n[nodes] // GROUP) * GROUP
         words = int(2 * room.sum())
-        place = self._memory.take(words, GROUP)
+        place = self._take(words, GROUP)
         self._memory.words[place : place + words] = NEVER
         self._room[nodes], self._dues[nodes] = room, place + 2 * (np.cumsum(room) - room)
         self._lanes[nodes] = self._dues[nodes] + room
@@ -239,7 +252,7 @@ class CreditTables:
         order = np.lexsort((self._machine.edge_port, edge_src))  # edges by node and port
         start = np.searchsorted(edge_src[order], nodes)
         end = np.searchsorted(edge_src[order], nodes, side="right")
-        outputs = self._memory.take(links)
+        outputs = self._take(links)
         self._memory.words[outputs : outputs + links] = self["links"] + words_of(r.LINK) * order
         rows = self._memory.rows(place, kind, len(nodes))
         rows["outputs"], rows["ports"] = outputs + start, end - start
@@ -279,7 +292,7 @@ class CreditTables:
         rows["full_fs"], rows["port"] = full, machine.edge_port
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
         rows["channel_n"] = self._count
-        rows["outward"] = _numbered(self._count, src, machine.edge_port)
+        rows["outward"] = np.where(machine.is_router[src], _numbered(self._count, src, machine.edge_port), 0)
         rows["dues"] = self._dues[dst] + self._inward
         rows["overhead_fs"] = np.where(machine.is_router[dst], machine.node_overhead_fs[dst], 0)
         rows["receiver"], rows["source"] = self._receivers(dst), self._senders(src)
@@ -290,8 +303,8 @@ class CreditTables:
         self._returning = self._cycles(pipeline[dst] + home)
         even = full % self._cycle_fs == 0
         for field in ("crossing", "sending"):
-            rows[field] = np.where(even, self._cycles(rows[f"{field}_fs"] + rows["overhead_fs"]), 0)
-        rows["ending"] = np.where(even, self._cycles(rows["crossing_fs"] + rows["credit_fs"]), 0)
+            rows[field] = _short(even, self._cycles(rows[f"{field}_fs"] + rows["overhead_fs"]))
+        rows["ending"] = _short(even, self._cycles(rows["crossing_fs"] + rows["credit_fs"]))
         for field in ("first", "last", "taken", "taken_last"):
             rows[field] = codes.NONE
         if control.internal_speedup > 1:
@@ -367,6 +380,11 @@ class CreditTables:
             least = -(-full * smallest // flit)
             found[at] = least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])
         return found
+
+
+def _short(even: np.ndarray, cycles: np.ndarray) -> np.ndarray:
+    """Numbers of cycles, or 0 where times are no whole number of cycles, or have no room in half a word."""
+    return np.where(even & (cycles <= np.iinfo(np.int32).max), cycles, 0)
 
 
 def _numbered(count: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ places. Records of tables that are only looked up by number (threads, counters, 
 reservations, ports of a step) point at each other by number. Results never depend on which free row is allocated.
 
 Beside it stand the op table (the entries, and the entry of each row), the times of its rows, and the pool of queued flits,
-which grows while the loop runs. All fields are int64. numpy reads a table as `words.view(RECORD)["field"]`, compiled code
-through `layout.access`.
+which grows while the loop runs. Fields are int64, but for those of records that have to fit into few cache lines. numpy reads
+a table as `words.view(RECORD)["field"]`, compiled code through `layout.access`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,39 @@ import numpy as np
 
 WORD = 8  # bytes
 NEVER = 1 << 62  # later than any time
+PLACES_MOST = 1 << 31  # places that fit into half a word
 
 
-def record(*fields: str, words: int = 0) -> np.dtype:
-    """A record of int64 fields in this order, padded to a number of words. Errors: ValueError for a name that cannot be one."""
-    if taken := [field for field in fields if hasattr(np.void, field)]:
+Field = str | tuple[str, type[np.signedinteger]]  # a name alone: int64
+
+
+def int32(field: str) -> Field:
+    """A field of half a word: a place among the tables of a network (see `PLACES_MOST`), or a number."""
+    return field, np.int32
+
+
+def int16(field: str) -> Field:
+    """A field of a quarter of a word: the number of a port or of a virtual channel."""
+    return field, np.int16
+
+
+def record(*fields: Field, words: int = 0) -> np.dtype:
+    """A record of fields in this order, padded to a number of words.
+
+    Errors: ValueError for a name that cannot be one, and for a field that is not aligned.
+    """
+    pairs = [(one, np.int64) if isinstance(one, str) else one for one in fields]
+    names, kinds = [name for name, _ in pairs], [np.dtype(kind) for _, kind in pairs]
+    if taken := [name for name in names if hasattr(np.void, name)]:
         raise ValueError(f"numpy has another use for the name of a field: {', '.join(taken)}")
-    if len(set(fields)) < len(fields):
-        raise ValueError(f"a record names a field twice: {', '.join(fields)}")
-    size = max(words, len(fields)) * WORD
-    offsets = [WORD * at for at in range(len(fields))]
-    layout: Any = {"names": fields, "formats": [np.int64] * len(fields), "offsets": offsets, "itemsize": size}
+    if len(set(names)) < len(names):
+        raise ValueError(f"a record names a field twice: {', '.join(names)}")
+    ends = np.cumsum([kind.itemsize for kind in kinds]).tolist()
+    offsets = [end - kind.itemsize for end, kind in zip(ends, kinds, strict=True)]
+    if crooked := [name for name, at, kind in zip(names, offsets, kinds, strict=True) if at % kind.itemsize]:
+        raise ValueError(f"fields of a record stand at no multiple of their size: {', '.join(crooked)}")
+    size = max(words, -(-ends[-1] // WORD)) * WORD
+    layout: Any = {"names": names, "formats": kinds, "offsets": offsets, "itemsize": size}
     return np.dtype(layout, align=True)
 
 
@@ -39,8 +61,10 @@ def words_of(kind: np.dtype) -> int:
 
 
 def word_of(kind: np.dtype, field: str) -> int:
-    """The word of a record in which a field is."""
+    """The word of a record that a field is. Errors: ValueError for a field that is less than a word."""
     fields: dict[str, tuple[np.dtype, int]] = kind.fields  # type: ignore[assignment]
+    if fields[field][0].itemsize < WORD:
+        raise ValueError(f"field {field} is less than a word")
     return fields[field][1] // WORD
 
 
@@ -364,10 +388,9 @@ CREDIT = record(
     "link_n",
     "inputs",
     "wakes",  # by actor: the cycle in which it has something to do, or NEVER
-    "pending",  # a bit for every actor that has
-    "words",  # how many words of such bits
-    "word_wakes",  # by word of these the first cycle of its actors, or NEVER
-    "group_wakes",  # the same of every 64 words, so that few actors are looked at in a large network
+    "words",  # how many times 64 actors
+    "word_wakes",  # by 64 actors the first of these cycles, or NEVER
+    "group_wakes",  # the same of every 64 times 64, so that few actors are looked at in a large network
     "groups",
     "asks",  # scratch of a router: see `simulate.credit_router`
     "bidders",
@@ -431,30 +454,32 @@ FRONT = record(
 )
 # The virtual channels of all links to a router or a memory are its *lanes*, in the order of ports.
 ROUTER = record(
-    "dues",  # place of the cycle since which the flit at the front can be seen, for every lane; NEVER: it has none
-    "room",  # lanes, and some more that never have a flit, so that they are whole groups
-    "lanes",  # place of the places of the virtual channels
-    "outputs",  # place of the places of its links by port
-    "switch",  # place of its first INPUT
-    "ports",
+    "sources",  # bits of the ports at whose links transfers begin that are not sent yet
     "routing",  # cycles
     "vc_allocation",  # cycles
-    "inputs_n",  # virtual channels of all its inputs
-    "outputs_n",
-    "sources",  # bits of the ports at whose links transfers begin that are not sent yet
-    words=16,
+    int32(
+        "dues"
+    ),  # place of the cycle since which the flit at the front can be seen, for every lane; NEVER: it has none
+    int32("room"),  # lanes, and some more that never have a flit, so that they are whole groups
+    int32("lanes"),  # place of the places of the virtual channels
+    int32("outputs"),  # place of the places of its links by port
+    int32("switch"),  # place of its first INPUT
+    int32("ports"),
+    int32("inputs_n"),  # virtual channels of all its inputs
+    int32("outputs_n"),
+    words=8,
 )
 # An input of the switch of a router; a port has as many as the input speed-up. Links to other nodes have them, too.
 INPUT = record(
-    "accept",  # the output that comes first
-    "first",  # the virtual channel of its port that comes first
-    "number",
-    "channel_n",  # of its port
     "returning",  # cycles until the credit of a flit that leaves a buffer of its port can be used
-    "dues",  # of the first lane of its port
-    "copies",  # place of the copies of packets in the buffers of its port, or 0: none forks
-    "link",  # place of the link to its port
-    words=16,
+    int32("dues"),  # of the first lane of its port
+    int32("copies"),  # place of the copies of packets in the buffers of its port, or 0: none forks
+    int32("link"),  # place of the link to its port
+    int16("accept"),  # the output that comes first
+    int16("first"),  # the virtual channel of its port that comes first
+    int16("number"),
+    int16("channel_n"),  # of its port
+    words=4,
 )
 CREDIT_MEMORY = record(
     "dues",  # this and the next two as of a router
@@ -479,83 +504,82 @@ CREDIT_MEMORY = record(
 )
 REPLY_HEAD = 4  # words before a ring of replies
 REPLY = record("transfer", "flits", "cycle", words=4)  # since when the packet can be sent
+# A cache line each of what each flit reads, of what is read where flits end or are seen late, and of the source.
 LINK = record(
-    # Of the sender: what each flit reads stands first.
     "held",  # bits of its virtual channels that packets have
     "sent",  # of these, those whose tail has left and which are not free before their credits are back
     "free_fs",
     "full_fs",
-    "grant",  # the input of the switch that comes first
-    "port",
     "flits",  # that have crossed it and are not yet counted at the station
-    "crossing",  # from the grant of the switch to the buffer behind it, in cycles; 0: flits take no whole number of cycles
-    # Of the receiver.
-    "receiver",  # actor, or NONE
-    "dues",  # of the first lane that belongs to the link; without a receiver it means nothing
+    int32("crossing"),  # cycles from the grant of the switch to the buffer behind it; 0: it is no whole number
+    int32("receiver"),  # actor, or NONE
+    int32("dues"),  # of the first lane of its receiver that belongs to the link; without a receiver it means nothing
+    int32("channels"),  # place of its virtual channels
+    int16("channel_n"),
+    int16("outward"),  # number of its first virtual channel among those of its sender
+    int16("port"),
+    int16("grant"),  # the input of the switch that comes first
+    # Where flits end, or take no whole number of cycles.
     "overhead_fs",  # of the receiver
-    # Of the sender.
-    "channels",  # place of its virtual channels
-    "channel_n",
-    "outward",  # number of its first virtual channel among those of its sender
     "crossing_fs",  # from the grant of the switch to arrival
     "credit_fs",  # from the arrival of a flit that ends here until its credit can be used
-    "station",
-    # Of the source.
     "sending_fs",  # from the start of a flit to arrival
-    "sending",  # as `crossing`
-    "source",  # actor that sends what begins here
+    "station",
+    int32("ending"),  # as `crossing`, until the credit of a flit that ends here can be used
+    int32("sending"),  # as `crossing`, from the source
+    int32("source"),  # actor that sends what begins here
+    int32("returned_n"),
+    "packets",  # that count as under way, if their number is limited
+    # Of the source.
     "first",  # transfer in the queue, or NONE
     "last",
     "flits_sent",  # of the first transfer
     "flits_left",  # of the packet under way
     "taken",  # number of that packet's virtual channel, or NONE
     "taken_last",
-    "packets",  # that count as under way, if their number is limited
-    "returns",  # place of the cycles in which some of them no longer do, in order
-    "returned_n",
-    "ending",  # as `crossing`, until the credit of a flit that ends here can be used
-    words=32,
+    "returns",  # place of the cycles in which some of the packets no longer do, in order
+    words=24,
 )
+# What flits read at either end is one cache line.
 CHANNEL = record(
     # Seen by the receiver.
-    "buffer",  # place of the ring of flits
-    "first",
-    "n",
-    "onward",  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
-    "given",  # place of the channel that it has got there, or NONE; or of the first copy
-    "ready",  # the cycle from which on it may ask: for a channel, then for the switch
-    "is_last",  # the onward link is the last of the route
-    "input",  # place of its INPUT
+    "ready",  # the cycle from which on the packet at the front may ask: for a channel, then for the switch
+    "allowed",  # bits of the channels that it may take on its next link; or how many copies it has
+    int32("buffer"),  # place of the ring of flits
+    int32("first"),
+    int32("n"),
+    int32("depth"),
+    int32("onward"),  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
+    int32("given"),  # place of the channel that it has got there, or NONE; or of the first copy
+    int32("input"),  # place of its INPUT
+    int16("index"),
+    int16("is_last"),  # the onward link is the last of the route
+    int16("accept"),  # the output channel that comes first
+    int16("grant"),  # of the sender: the input channel that comes first
     # Seen by the sender.
-    "credits",
-    "depth",
-    "return_first",  # of the ring of cycles in which credits under way can be used, in order, which stands before the buffer
-    "return_n",
-    # Seen by the receiver, once a packet.
-    "allowed",  # bits of the channels that it may take there; or how many copies it has
-    "accept",  # the output channel that comes first
-    "index",
-    "grant",  # of the sender: the input channel that comes first
-    words=16,
+    int32("credits"),
+    int32("return_first"),  # of the cycles in which credits under way can be used, in order: a ring before the buffer
+    int32("return_n"),
+    words=8,
 )
 COPIES = -2  # the packet at the front goes on to several links
-COPY = record(  # of such a packet; what a virtual channel has, too, stands in the same words
-    "buffer",
-    "first",  # of the flits that have not passed
-    "passed",  # flits that have passed and still are in the buffer
-    "onward",
-    "given",
+COPY = record(  # of such a packet; what a virtual channel has, too, stands in the same place
     "ready",
-    "is_last",  # as of a channel, and IS_COPY
-    "input",
-    "flit",  # the flit that goes on, packed, but for whether it is a tail
-    "depth",
-    "channel",  # place of the virtual channel in whose buffer the packet is
-    "is_over",  # 1: the tail has passed
     "allowed",
-    "accept",
-    "index",
-    words=16,
+    int32("buffer"),
+    int32("first"),  # of the flits that have not passed
+    int32("passed"),  # flits that have passed and still are in the buffer
+    int32("depth"),
+    int32("onward"),
+    int32("given"),
+    int32("input"),
+    int16("index"),
+    int16("is_last"),  # as of a channel, and IS_COPY
+    int16("accept"),
+    int16("is_over"),  # 1: the tail has passed
+    int32("channel"),  # place of the virtual channel in whose buffer the packet is
+    "flit",  # the flit that goes on, packed, but for whether it is a tail
+    words=8,
 )
 IS_COPY = 2
 ASK = record(

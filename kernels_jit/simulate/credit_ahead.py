@@ -47,7 +47,6 @@ def fetch_channels(m, credit, actor):
                 place = m[router.lanes + first + lowest_bit(todo)]
                 todo &= todo - 1
                 prefetch(m, place)
-                prefetch(m, place + LINE)
 
 
 @inlined
@@ -64,6 +63,4 @@ def fetch_onward(m, credit, actor):
                 prefetch(m, channel.input)
                 if channel.given != _NONE:
                     prefetch(m, channel.onward)
-                    prefetch(m, channel.onward + LINE)
                     prefetch(m, channel.given)
-                    prefetch(m, channel.given + LINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import channel_at, input_at, link_at
@@ -38,14 +39,12 @@ def bid(m, credit, place):
         rank = front_of(m, channel).cycle << RANK_SHIFT | channel.index
     else:
         turn = channel.index - port.first
-        rank = turn + port.channel_n if turn < 0 else turn
-        if channel.given == _NONE:
-            rank += PORTS_MOST
+        rank = turn + choose(turn < 0, port.channel_n, 0) + choose(channel.given == _NONE, PORTS_MOST, 0)
     output = link_at(m, channel.onward).port
     label = label_of(credit, output, into)
     requests = credit.bids + output
-    if m[requests] >> into & 1 == 0 or rank < m[label + 1]:
-        m[label], m[label + 1] = place, rank
+    is_better = (m[requests] >> into & 1 == 0) | (rank < m[label + 1])
+    m[label], m[label + 1] = choose(is_better, place, m[label]), choose(is_better, rank, m[label + 1])
     m[requests] |= np.int64(1) << into
     return np.int64(1) << output
 

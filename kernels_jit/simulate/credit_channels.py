@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import ASK_WORDS, CHANNEL_WORDS, ask_at, channel_at, link_at
@@ -52,8 +53,7 @@ def first_accepted(m, place, ask, some):
     """The number of the virtual channel of a link, of some, that comes first for an asking one."""
     link = link_at(m, place)
     start = channel_at(m, ask.channel).accept - link.outward
-    is_own = (start >= 0) & (start < link.channel_n)
-    return first_from(some, start & -np.int64(is_own))  # without a branch: from 0 on if it is no channel of the link
+    return first_from(some, choose((start >= 0) & (start < link.channel_n), start, 0))
 
 
 @inlined
@@ -86,7 +86,7 @@ def chain_asks(m, credit, place, asks):
 def turn_of(m, router, place, index, number):
     """How far an asking one is from the pointer of a virtual channel of a link."""
     turn = number - channel_of(m, link_at(m, place), index).grant
-    return turn + router.inputs_n if turn < 0 else turn
+    return turn + choose(turn < 0, router.inputs_n, 0)
 
 
 @inner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
-from kernels_jit.compile.branches import rarely
+from kernels_jit.compile.branches import choose, rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
@@ -51,7 +51,7 @@ def take_front(m, channel, cycle):
     flit, first, into = front_of(m, channel).flit, channel.first + 1, input_at(m, channel.input)
     channel.first = 0 if first == channel.depth else first
     channel.n -= 1
-    m[into.dues + channel.index] = NEVER if channel.n == 0 else front_of(m, channel).cycle
+    m[into.dues + channel.index] = choose(channel.n == 0, NEVER, front_of(m, channel).cycle)
     if CHECKED:
         served = credit_at(m, state_at(m, 0).credit).served
         assert cycle + into.returning >= served, "a credit is back in a cycle that is over"
@@ -84,8 +84,7 @@ def return_credit(m, channel, cycle):
     if CHECKED:
         assert channel.credits + channel.return_n + channel.n < channel.depth or channel.n > 0, "a credit too many"
     number = channel.return_n
-    latest = m[return_place(channel, number - 1)]  # read without a branch, also where there is none
-    if (number > 0) & (latest > cycle):
+    if choose(number > 0, m[return_place(channel, number - 1)], 0) > cycle:
         number = make_way(m, channel, cycle)
     m[return_place(channel, number)] = cycle
     channel.return_n += 1
@@ -152,7 +151,7 @@ def is_free(credit, link, cycle):
 def first_from(bits, start):
     """The first of some bits from a number on, round robin; the bits are not 0."""
     later = bits & (np.int64(-1) << start)
-    return lowest_bit(later if later != 0 else bits)
+    return lowest_bit(choose(later != 0, later, bits))
 
 
 @inlined
@@ -170,12 +169,11 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     link.flits += 1
     state.events += 1
     credit.moved = cycle
-    if flit & 1:
-        bit = np.int64(1) << channel.index
-        if credit.tail_credit == 1:
-            link.sent |= bit
-        else:
-            link.held &= ~bit
+    tail = (flit & 1) << channel.index  # no bit if it is none: whether it is one is hard to guess
+    if credit.tail_credit == 1:
+        link.sent |= tail
+    else:
+        link.held &= ~tail
     # Only now, for the sake of the caches: few flits need the times.
     if is_last:
         arrival, ending = start + (link.sending_fs if is_sent else link.crossing_fs), 0 if is_sent else link.ending

@@ -7,7 +7,7 @@ within a window actors may be served in any order, and the state of each stays i
 from __future__ import annotations
 
 from kernels_jit.compile.bits import lowest_bit
-from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     LINK_WORDS,
@@ -21,7 +21,14 @@ from kernels_jit.layout.records import GROUP_SHIFT, NEVER
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_period import first_due, track_transfers
-from kernels_jit.simulate.credit_schedule import first_wake, last_word, note_group, note_word, put_back
+from kernels_jit.simulate.credit_schedule import (
+    WORD_ACTORS,
+    due_actors,
+    first_wake,
+    last_word,
+    note_group,
+    note_word,
+)
 
 _NONE = codes.NONE
 
@@ -59,6 +66,8 @@ def serve_windows(m, op, times, event_fs, stop):
         credit.served = end
         serve_window(m, op, times, credit, end)
         credit.next = min(first_wake(m, credit), first_due(m, credit))
+        if CHECKED:
+            assert credit.next >= end, "an actor has something left to do in a window that is over"
         if state.heap_n > 0:
             event_fs = min(event_fs, event_at(m, state.heap).fs)
     return False
@@ -79,16 +88,14 @@ def serve_window(m, op, times, credit, end):
 @inner
 def serve_word(m, op, times, credit, word, end):
     """Serve the actors of a word that are due in a window."""
-    todo = m[credit.pending + word]
+    todo = due_actors(m, credit, word, end)
     while todo != 0:
-        actor = word * 64 + lowest_bit(todo)
+        actor = word * WORD_ACTORS + lowest_bit(todo)
         todo &= todo - 1
-        cycle = m[credit.wakes + actor]
-        if cycle >= end:
-            continue
         if credit.is_large == 1:
-            fetch_ahead(m, credit, actor, word * 64, todo)
-        put_back(m, credit, actor, serve_actor(m, op, times, credit, actor, cycle, end))
+            fetch_ahead(m, credit, actor, word * WORD_ACTORS, todo)
+        wake = credit.wakes + actor
+        m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)
     note_word(m, credit, word)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.branches import rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
-from kernels_jit.compile.prefetch import LINE, prefetch
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     ASK_WORDS,
@@ -74,7 +74,6 @@ def serve_router(m, op, times, credit, router, cycle):
             place, after = m[lanes + lane], m[lanes + first + lowest_bit(todo | np.int64(todo == 0) << bit)]
             channel = channel_at(m, place)
             prefetch(m, after)
-            prefetch(m, after + LINE)
             if CHECKED:
                 seen = m[router.dues + lane]
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
@@ -379,6 +378,8 @@ def pass_flit(m, op, times, credit, place, cycle):
     channel = channel_at(m, place)
     flit, is_last = take_front(m, channel, cycle), channel.is_last == 1
     onward, given = link_at(m, channel.onward), channel_at(m, channel.given)
-    if flit & 1:
-        channel.onward, channel.given = _NONE, _NONE
+    if CHECKED:
+        assert _NONE == -1, "NONE is not all bits"
+    tail = -(flit & 1)  # all bits, which are NONE, or no bit
+    channel.onward, channel.given = channel.onward | tail, channel.given | tail
     cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, False)

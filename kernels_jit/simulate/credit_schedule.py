@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.bits import GROUP, at_most
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout.records import GROUP_SHIFT, NEVER
+
+WORD_ACTORS = 64
 
 
 @inner
@@ -18,7 +20,6 @@ def wake(m, credit, actor, cycle):
     word = actor >> 6
     word_wake, group_wake = credit.word_wakes + word, credit.group_wakes + (word >> GROUP_SHIFT)
     m[credit.wakes + actor] = min(m[credit.wakes + actor], cycle)
-    m[credit.pending + word] |= np.int64(1) << (actor & 63)
     m[word_wake], m[group_wake] = min(m[word_wake], cycle), min(m[group_wake], cycle)
     credit.next = min(credit.next, cycle)
 
@@ -28,17 +29,17 @@ def put_off(m, credit, actor, cycle):
     """An actor has something to do in a cycle, and nothing before."""
     word = actor >> 6
     m[credit.wakes + actor] = cycle
-    m[credit.pending + word] |= np.int64(1) << (actor & 63)
     note_word(m, credit, word)
     note_group(m, credit, word >> GROUP_SHIFT)
 
 
 @inlined
-def put_back(m, credit, actor, cycle):
-    """An actor that has been served has something to do in a cycle, or nothing (NEVER). Its word is noted afterwards."""
-    m[credit.wakes + actor] = cycle
-    if cycle == NEVER:
-        m[credit.pending + (actor >> 6)] &= ~(np.int64(1) << (actor & 63))
+def due_actors(m, credit, word, end):
+    """Of the 64 actors of a word the bits of those that have something to do before a cycle."""
+    due, start = np.int64(0), credit.wakes + word * WORD_ACTORS
+    for lane in range(0, WORD_ACTORS, GROUP):
+        due |= at_most(m, start + lane, end - 1) << lane
+    return due
 
 
 @inner
@@ -50,10 +51,9 @@ def note_word(m, credit, word):
 @inner
 def first_of_word(m, credit, word):
     """The first cycle in which an actor of a word has something to do, or NEVER."""
-    first, todo = NEVER, m[credit.pending + word]
-    while todo != 0:
-        first = min(first, m[credit.wakes + word * 64 + lowest_bit(todo)])
-        todo &= todo - 1
+    first, start = NEVER, credit.wakes + word * WORD_ACTORS
+    for number in range(WORD_ACTORS):
+        first = min(first, m[start + number])
     return first
 
 

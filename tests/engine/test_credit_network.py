@@ -19,6 +19,7 @@ from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.lower import Traffic
 from kernbench.traffic.run import run_flows
+from kernels_jit.layout import records
 from tests.engine.difference import describe_difference, find_difference
 from tests.engine.fresh import draw_seeds
 from tests.engine.invariants import find_broken
@@ -199,6 +200,22 @@ def test_buffers_that_memory_cannot_hold_are_refused(monkeypatch):
     )
     with pytest.raises(LimitError, match=says):
         run(load(virtual_channels=64, buffer_flits=16_384), "0:1:1KiB")
+
+
+def test_buffers_beyond_what_half_a_word_can_name_are_refused(monkeypatch):
+    monkeypatch.setattr(records, "PLACES_MOST", 1 << 20)
+    with pytest.raises(
+        LimitError, match=r"^the routers and buffers of this machine take more than 8 MiB, .*; make virtual_"
+    ):
+        run(load(virtual_channels=64, buffer_flits=4_096), "0:1:1KiB")
+
+
+def test_wires_of_more_cycles_than_half_a_word_holds_have_their_times():
+    """A second is four thousand million cycles."""
+    near, far = (load(hop_ns=hop_ns, link_gbs=1024) for hop_ns in (1e8, 1e9))
+    assert 1e15 // far.cycle_fs > np.iinfo(np.int32).max
+    later_ns = run(far, "0:1:512").makespan_ns - run(near, "0:1:512").makespan_ns
+    assert later_ns == 9e8
 
 
 def test_a_run_beyond_the_clock_is_refused():
