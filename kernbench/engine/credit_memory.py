@@ -225,6 +225,7 @@ class CreditTables:
         self["inputs"] = take(links * self._control.input_speedup * words_of(r.INPUT), 8)
         self["asks"] = take(int((self._inputs_n * self._fan_out).max()) * words_of(r.ASK))
         self["bidders"] = take(int(self._inputs_n.max()))
+        self["winners"] = take(r.PORTS_MOST)
         self["bids"] = take(r.PORTS_MOST + _LABELS)
         self["matches"] = take(2 * r.PORTS_MOST)
         actors = len(self._routers) + len(self._memories) + links

@@ -19,7 +19,8 @@ import numpy as np
 
 WORD = 8  # bytes
 NEVER = 1 << 62  # later than any time
-PLACES_MOST = 1 << 31  # places that fit into half a word
+PLACE_BITS = 31
+PLACES_MOST = 1 << PLACE_BITS  # places that fit into half a word
 
 
 Field = str | tuple[str, type[np.signedinteger]]  # a name alone: int64
@@ -394,6 +395,7 @@ CREDIT = record(
     "groups",
     "asks",  # scratch of a router: see `simulate.credit_router`
     "bidders",
+    "winners",
     "bids",
     "matches",
     "copied",  # inputs of a switch from which a copy has passed, as bits; their copies stand behind `matches`

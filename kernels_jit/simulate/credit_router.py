@@ -1,8 +1,9 @@
 """A router of a network with credits: in each cycle virtual channels are given to heads, then the switch to flits.
 
-The virtual channels that have a flit for the switch stand in `credit.bidders`. A flit bids for an output of the switch from an
-input, of which a port has `input_speedup`. Of the flits at an input that want one output one bids. At `credit.bids` stand
-the inputs that want each output, as bits, then for each pair the place of the virtual channel that bids and its rank.
+The virtual channels that have a flit for the switch stand in `credit.bidders`, and at `credit.winners` for each output the one
+that its pointer chooses. A flit bids for an output of the switch from an input, of which a port has `input_speedup`. Of the
+flits at an input that want one output one bids. At `credit.bids` stand the inputs that want each output, as bits, then for
+each pair the place of the virtual channel that bids and its rank.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
-from kernels_jit.compile.branches import rarely
+from kernels_jit.compile.branches import choose, rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
@@ -34,6 +35,7 @@ from kernels_jit.layout.records import (
     IS_COPY,
     LONE_ROW,
     NEVER,
+    PLACE_BITS,
     PLACE_SHIFT,
     STEP_MASK,
     WAY_ENDS,
@@ -55,6 +57,7 @@ from kernels_jit.simulate.credit_link import (
 )
 
 _NONE = codes.NONE
+WINNER_MASK = (1 << PLACE_BITS) - 1
 
 
 @inlined
@@ -62,7 +65,7 @@ def serve_router(m, op, times, credit, router, cycle):
     """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
     next_cycle, asks, bidders, wanted = NEVER, 0, 0, np.int64(0)
     asked, disputed = np.int64(0), np.int64(0)
-    outputs, inputs, contested, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    outputs, inputs, shared = np.int64(0), np.int64(0), np.int64(0)
     lanes, until_fs = router.lanes, free_by(credit, cycle)
     first = 0
     while first < router.room:  # shorter than a range with steps
@@ -103,10 +106,12 @@ def serve_router(m, op, times, credit, router, cycle):
             elif onward.free_fs >= until_fs or not has_credit(m, channel_at(m, channel.given), cycle):
                 continue
             port, number = onward.port, (channel.input - router.switch) // INPUT_WORDS
-            output, into = np.int64(1) << port, np.int64(1) << number
-            contested, shared = contested | outputs & output, shared | inputs & into
-            outputs, inputs = outputs | output, inputs | into
-            prefetch(m, channel.input)
+            best = credit.winners + port
+            m[best] = min(
+                choose(outputs >> port & 1 == 0, NEVER, m[best]), turn_to_pass(m, onward, channel, place, number)
+            )
+            shared |= inputs & np.int64(1) << number
+            outputs, inputs = outputs | np.int64(1) << port, inputs | np.int64(1) << number
             prefetch(m, channel.buffer - channel.depth + channel.return_first)
             m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
@@ -114,7 +119,7 @@ def serve_router(m, op, times, credit, router, cycle):
     if next_cycle > cycle + 1:
         next_cycle = min(next_cycle, next_due(m, router, cycle))
     if asks > 0 or bidders > 0 or wanted != 0:
-        heads, flits = (asks, asked, disputed), (bidders, contested, shared)
+        heads, flits = (asks, asked, disputed), (bidders, outputs, shared)
         allocate(m, op, times, credit, router, heads, flits, wanted, cycle)
     return next_cycle
 
@@ -124,20 +129,25 @@ def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
     """Give virtual channels to heads that ask and the switch to flits.
 
     `heads`: how many ask, and bits of the outputs that any, and that several of them, ask for. `flits`: how many bid, and bits
-    of the outputs and of the inputs that several of them have. `wanted`: bits of outputs for which copies bid besides.
+    of the outputs that any, and of the inputs that several of them have. `wanted`: of outputs for which copies bid besides.
     """
-    (asks, asked, disputed), (bidders, contested, shared) = heads, flits
-    is_open = wanted != 0 or credit.allocator == codes.AGE  # copies bid, or heads will that get a channel now
-    if is_open or contested | shared != 0:
-        bidders, wants = choose_bidders(m, credit, router, bidders, is_open, contested, shared)
-        wanted |= wants
+    (asks, asked, disputed), (bidders, outputs, shared) = heads, flits
+    mixed = np.int64(0)
+    if rarely(wanted != 0 or credit.allocator == codes.AGE):  # copies bid, or heads will that get a channel now
+        mixed = np.int64(-1)
+    elif shared != 0:
+        mixed = find_mixed(m, credit, bidders, shared)
+    if mixed != 0:
+        wanted |= bid_for(m, credit, bidders, mixed)
+        outputs &= ~mixed
     if asks > 0:
         give_channels(m, credit, router, asks, asked, disputed, cycle)
         if rarely(credit.speculative == 1 and credit.allocator == codes.AGE):
             wanted |= bid_by_age(m, credit, asks, cycle)
     passed = np.int64(0)  # inputs
-    for number in range(bidders):
-        place = m[credit.bidders + number] >> BIDDER_SHIFT
+    while outputs != 0:
+        place = m[credit.winners + lowest_bit(outputs)] & WINNER_MASK
+        outputs &= outputs - 1
         if CHECKED:
             into = np.int64(1) << input_at(m, channel_at(m, place).input).number
             assert passed & into == 0, "two flits pass from one input"
@@ -147,33 +157,25 @@ def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
         give_switch(m, op, times, credit, router, wanted, cycle)
 
 
-@inner
-def choose_bidders(m, credit, router, bidders, is_open, contested, shared):
-    """Keep of the virtual channels that have a flit for the switch those that pass in any case; of the others each bids.
+@inlined
+def turn_to_pass(m, onward, channel, place, number):
+    """When a virtual channel at an input has its turn at an output that its pointer alone chooses for; ends in its place.
 
-    `contested`, `shared`: bits of outputs and inputs with more than one; `is_open`: more will bid, so all have to. For an
-    output that only inputs want which want no other, its pointer chooses. Returns how many are kept, and the bits of outputs.
+    Inputs come in turn from the output's pointer on, and at one input virtual channels by rank, as in `credit_bids.bid`.
     """
-    kept, wanted, mixed = 0, np.int64(0), np.int64(-1) if is_open else np.int64(0)
-    if shared != 0 and mixed == 0:
-        mixed = find_mixed(m, credit, bidders, shared)
+    rank = channel.index - input_at(m, channel.input).first & PORT_MASK | np.int64(channel.given == _NONE) << PORT_SHIFT
+    return ((number - onward.grant & PORT_MASK) << PORT_SHIFT + 1 | rank) << PLACE_BITS | place
+
+
+@inner
+def bid_for(m, credit, bidders, some):
+    """Of the virtual channels that have a flit for the switch those bid whose output is one of some. Returns these bits."""
+    wanted = np.int64(0)
     for number in range(bidders):
         bidder = m[credit.bidders + number]
-        output = bidder >> PORT_SHIFT & PORT_MASK
-        if (contested | mixed) >> output & 1:
-            wanted |= bid(m, credit, bidder >> BIDDER_SHIFT) & mixed
-        else:
-            m[credit.bidders + kept] = bidder
-            kept += 1
-    contested &= ~mixed
-    while contested != 0:
-        output = lowest_bit(contested)
-        contested &= contested - 1
-        into = first_from(m[credit.bids + output], link_at(m, m[router.outputs + output]).grant)
-        m[credit.bids + output] = 0
-        m[credit.bidders + kept] = m[label_of(credit, output, into)] << BIDDER_SHIFT
-        kept += 1
-    return kept, wanted
+        if some >> (bidder >> PORT_SHIFT & PORT_MASK) & 1:
+            wanted |= bid(m, credit, bidder >> BIDDER_SHIFT)
+    return wanted
 
 
 @inlined
