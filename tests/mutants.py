@@ -388,14 +388,23 @@ def quick_record(kind: np.dtype, stride: int, base: int | None) -> Callable[[Any
         def __init__(self, words: np.ndarray, number: int) -> None:
             self.m_, self.at_ = words, int(number) * stride + (0 if base is None else words.item(base))
 
-    def field(word: int) -> property:
+    def word(at: int) -> property:
         def put(row: Row, value: int) -> None:
-            row.m_[row.at_ + word] = value
+            row.m_[row.at_ + at] = value
 
-        return property(lambda row: row.m_.item(row.at_ + word), put)
+        return property(lambda row: row.m_.item(row.at_ + at), put)
 
-    for word, name in enumerate(kind.names or ()):
-        setattr(Row, name, field(word))
+    def part(part: np.dtype, at: int) -> property:
+        each = records.WORD // part.itemsize
+
+        def put(row: Row, value: int) -> None:
+            row.m_.view(part)[row.at_ * each + at] = value
+
+        return property(lambda row: row.m_.view(part).item(row.at_ * each + at), put)
+
+    for name, (dtype, offset) in (kind.fields or {}).items():
+        at = offset // dtype.itemsize
+        setattr(Row, name, word(at) if dtype.itemsize == records.WORD else part(dtype, at))
     return Row
 
 
