@@ -141,8 +141,9 @@ class CreditTables:
         channels = self._take(words_of(r.CHANNEL) * len(depth) + int(each.sum()), 8)
         rings = channels + words_of(r.CHANNEL) * len(depth) + np.cumsum(each) - each
         rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
-        rows["credits"] = rows["depth"] = depth
+        rows["depth"] = depth
         rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
+        rows["credit"] = rows["back"] = rings
         rows["buffer"] = rings + depth
         rows["onward"] = rows["given"] = codes.NONE
         edge = np.repeat(links, count)

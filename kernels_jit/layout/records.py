@@ -559,9 +559,8 @@ CHANNEL = record(
     int16("accept"),  # the output channel that comes first
     int16("grant"),  # of the sender: the input channel that comes first
     # Seen by the sender.
-    int32("credits"),
-    int32("return_first"),  # of the cycles in which credits under way can be used, in order: a ring before the buffer
-    int32("return_n"),
+    int32("credit"),  # place of the cycle since which the next credit can be used, in a ring before the buffer; NEVER: none
+    int32("back"),  # of the receiver: where the next one is noted that goes back
     words=8,
 )
 COPIES = -2  # the packet at the front goes on to several links

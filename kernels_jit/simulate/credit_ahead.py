@@ -7,6 +7,7 @@ the other. So what the router after the next one reads first is fetched two turn
 from __future__ import annotations
 
 from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
@@ -61,6 +62,6 @@ def fetch_onward(m, credit, actor):
                 todo &= todo - 1
                 prefetch(m, channel.buffer + channel.first * BUFFERED_WORDS)
                 prefetch(m, channel.input)
-                if channel.given != _NONE:
-                    prefetch(m, channel.onward)
-                    prefetch(m, channel.given)
+                is_known = channel.given != _NONE
+                prefetch(m, choose(is_known, channel.onward, channel.input))
+                prefetch(m, choose(is_known, channel.given, channel.input))

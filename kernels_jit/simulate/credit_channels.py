@@ -13,7 +13,7 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import ASK_WORDS, CHANNEL_WORDS, ask_at, channel_at, link_at
 from kernels_jit.layout.records import NEVER
-from kernels_jit.simulate.credit_link import channel_of, first_from, front_of, settle
+from kernels_jit.simulate.credit_link import channel_of, count_credits, first_from, front_of
 
 _NONE = codes.NONE
 
@@ -167,9 +167,8 @@ def give_by_age(m, credit, router, place, asks, cycle):
         ask = ask_at(m, to)
         most, index, todo = -1, 0, ask.free & ~link.held
         while todo != 0:
-            other = channel_of(m, link, lowest_bit(todo))
-            settle(m, other, cycle)
-            if other.credits > most:
-                most, index = other.credits, lowest_bit(todo)
+            credits = count_credits(m, channel_of(m, link, lowest_bit(todo)), cycle)
+            if credits > most:
+                most, index = credits, lowest_bit(todo)
             todo &= todo - 1
         give(m, credit, router, place, ask, index, False, cycle)

@@ -62,49 +62,64 @@ def take_front(m, channel, cycle):
 @inlined
 def has_credit(m, channel, cycle):
     """Whether the sender of a virtual channel has a credit in a cycle."""
-    if channel.credits == 0:
-        settle(m, channel, cycle)
-    return channel.credits > 0
+    return m[channel.credit] <= cycle
 
 
-@inner
-def settle(m, channel, cycle):
-    """Credits that are back by a cycle can be used."""
-    returns = channel.buffer - channel.depth
-    while channel.return_n > 0 and m[returns + channel.return_first] <= cycle:
-        first = channel.return_first + 1
-        channel.return_first = 0 if first == channel.depth else first
-        channel.return_n -= 1
-        channel.credits += 1
+@inlined
+def use_credit(m, channel):
+    """The sender of a virtual channel uses the credit that has been back longest."""
+    place = channel.credit
+    m[place] = NEVER
+    channel.credit = place_after(channel, place)
 
 
 @inlined
 def return_credit(m, channel, cycle):
-    """A flit has left the buffer of a virtual channel; its sender can use the credit in a cycle. Others may be back later."""
+    """A flit has left the buffer of a virtual channel; its sender can use the credit from a cycle on. Others may be back later."""
+    place = channel.back
     if CHECKED:
-        assert channel.credits + channel.return_n + channel.n < channel.depth or channel.n > 0, "a credit too many"
-    number = channel.return_n
-    if choose(number > 0, m[return_place(channel, number - 1)], 0) > cycle:
-        number = make_way(m, channel, cycle)
-    m[return_place(channel, number)] = cycle
-    channel.return_n += 1
+        assert m[place] == NEVER, "a credit too many"
+    if is_later(m[place_before(channel, place)], cycle):
+        place = make_way(m, channel, cycle)
+    m[place] = cycle
+    channel.back = place_after(channel, channel.back)
 
 
 @inner
 def make_way(m, channel, cycle):
-    """Credits under way that can be used after a cycle go back by one place. Returns the number of the place before them."""
-    number = channel.return_n
-    while number > 0 and m[return_place(channel, number - 1)] > cycle:
-        m[return_place(channel, number)] = m[return_place(channel, number - 1)]
-        number -= 1
-    return number
+    """Credits under way that can be used after a cycle go back by one place. Returns the place before them."""
+    place, before = channel.back, place_before(channel, channel.back)
+    while is_later(m[before], cycle):
+        m[place] = m[before]
+        place, before = before, place_before(channel, before)
+    return place
 
 
 @inlined
-def return_place(channel, number):
-    """Where the cycle of one of the credits stands that are on their way to a virtual channel."""
-    at = channel.return_first + number
-    return channel.buffer - (2 * channel.depth - at if at >= channel.depth else channel.depth - at)
+def is_later(back, cycle):
+    """Whether a place in a ring of credits has one that can be used after a cycle."""
+    return (back > cycle) & (back < NEVER)
+
+
+@inlined
+def place_after(channel, place):
+    """The next place in the ring of credits of a virtual channel."""
+    return choose(place + 1 == channel.buffer, channel.buffer - channel.depth, place + 1)
+
+
+@inlined
+def place_before(channel, place):
+    """The place before in the ring of credits of a virtual channel."""
+    return choose(place == channel.buffer - channel.depth, channel.buffer, place) - 1
+
+
+@inner
+def count_credits(m, channel, cycle):
+    """How many credits the sender of a virtual channel has in a cycle."""
+    number, place = 0, channel.credit
+    while number < channel.depth and m[place] <= cycle:
+        number, place = number + 1, place_after(channel, place)
+    return number
 
 
 @inlined
@@ -122,8 +137,7 @@ def release_channels(m, link, cycle):
     while todo != 0:
         bit = todo & -todo
         channel = channel_of(m, link, lowest_bit(todo))
-        settle(m, channel, cycle)
-        if channel.credits == channel.depth:
+        if channel.credit == channel.back and m[place_before(channel, channel.back)] <= cycle:
             link.held &= ~bit
             link.sent &= ~bit
         todo &= todo - 1
@@ -164,7 +178,7 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     state, start = state_at(m, 0), cycle * credit.cycle_fs
     if crossing == 0:
         start = max(start, link.free_fs)
-    channel.credits -= 1
+    use_credit(m, channel)
     link.free_fs = start + link.full_fs
     link.flits += 1
     state.events += 1

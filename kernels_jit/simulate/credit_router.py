@@ -65,7 +65,7 @@ def serve_router(m, op, times, credit, router, cycle):
     """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
     next_cycle, asks, bidders, wanted = NEVER, 0, 0, np.int64(0)
     asked, disputed = np.int64(0), np.int64(0)
-    outputs, inputs, shared = np.int64(0), np.int64(0), np.int64(0)
+    outputs, inputs, mixed = np.int64(0), np.int64(0), np.int64(0)
     lanes, until_fs = router.lanes, free_by(credit, cycle)
     first = 0
     while first < router.room:  # shorter than a range with steps
@@ -106,20 +106,21 @@ def serve_router(m, op, times, credit, router, cycle):
             elif onward.free_fs >= until_fs or not has_credit(m, channel_at(m, channel.given), cycle):
                 continue
             port, number = onward.port, (channel.input - router.switch) // INPUT_WORDS
-            best = credit.winners + port
+            best, wants = credit.winners + port, credit.matches + number
             m[best] = min(
                 choose(outputs >> port & 1 == 0, NEVER, m[best]), turn_to_pass(m, onward, channel, place, number)
             )
-            shared |= inputs & np.int64(1) << number
+            some = choose(inputs >> number & 1 == 0, 0, m[wants]) | np.int64(1) << port
+            m[wants], mixed = some, mixed | choose(some & (some - 1) == 0, 0, some)
             outputs, inputs = outputs | np.int64(1) << port, inputs | np.int64(1) << number
-            prefetch(m, channel.buffer - channel.depth + channel.return_first)
+            prefetch(m, channel.back)
             m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
         first += WORD_LANES
     if next_cycle > cycle + 1:
         next_cycle = min(next_cycle, next_due(m, router, cycle))
     if asks > 0 or bidders > 0 or wanted != 0:
-        heads, flits = (asks, asked, disputed), (bidders, outputs, shared)
+        heads, flits = (asks, asked, disputed), (bidders, outputs, mixed)
         allocate(m, op, times, credit, router, heads, flits, wanted, cycle)
     return next_cycle
 
@@ -129,14 +130,11 @@ def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
     """Give virtual channels to heads that ask and the switch to flits.
 
     `heads`: how many ask, and bits of the outputs that any, and that several of them, ask for. `flits`: how many bid, and bits
-    of the outputs that any, and of the inputs that several of them have. `wanted`: of outputs for which copies bid besides.
+    of the outputs that any, and those that an input wants which wants others. `wanted`: of outputs for which copies bid besides.
     """
-    (asks, asked, disputed), (bidders, outputs, shared) = heads, flits
-    mixed = np.int64(0)
+    (asks, asked, disputed), (bidders, outputs, mixed) = heads, flits
     if rarely(wanted != 0 or credit.allocator == codes.AGE):  # copies bid, or heads will that get a channel now
         mixed = np.int64(-1)
-    elif shared != 0:
-        mixed = find_mixed(m, credit, bidders, shared)
     if mixed != 0:
         wanted |= bid_for(m, credit, bidders, mixed)
         outputs &= ~mixed
@@ -176,23 +174,6 @@ def bid_for(m, credit, bidders, some):
         if some >> (bidder >> PORT_SHIFT & PORT_MASK) & 1:
             wanted |= bid(m, credit, bidder >> BIDDER_SHIFT)
     return wanted
-
-
-@inlined
-def find_mixed(m, credit, bidders, shared):
-    """The bits of outputs that an input wants which wants others, too; `shared`: bits of inputs with more than one bidder."""
-    mixed, known = np.int64(0), np.int64(0)
-    for number in range(bidders):
-        bidder = m[credit.bidders + number]
-        into = np.int64(1) << (bidder & PORT_MASK)
-        if shared & into == 0:
-            continue
-        wants = credit.matches + (bidder & PORT_MASK)
-        outputs = (m[wants] if known & into != 0 else np.int64(0)) | np.int64(1) << (bidder >> PORT_SHIFT & PORT_MASK)
-        m[wants], known = outputs, known | into
-        if outputs & (outputs - 1) != 0:
-            mixed |= outputs
-    return mixed
 
 
 @inlined

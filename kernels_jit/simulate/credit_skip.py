@@ -17,9 +17,9 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import PERIOD_ROW, STATE_MOST, WAY_SHIFT
+from kernels_jit.layout.records import NEVER, PERIOD_ROW, STATE_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_claims import row_of
-from kernels_jit.simulate.credit_link import channel_of, return_place
+from kernels_jit.simulate.credit_link import channel_of
 from kernels_jit.simulate.credit_memory import ring_of
 from kernels_jit.simulate.credit_state import flit_place, memory_of, reply_place, source_of
 
@@ -86,8 +86,9 @@ def shift_link(m, credit, link, channels, cycles, flits):
             continue
         channel = channel_of(m, link, index)
         channel.ready += cycles
-        for number in range(channel.return_n):
-            m[return_place(channel, number)] += cycles
+        for place in range(channel.buffer - channel.depth, channel.buffer):
+            if m[place] < NEVER:
+                m[place] += cycles
         for number in range(channel.n):
             buffered_at(m, flit_place(channel, number)).cycle += cycles
 

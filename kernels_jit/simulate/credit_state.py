@@ -23,9 +23,9 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import PERIOD_ROW, REPLY_HEAD, STATE_MOST, WAY_SHIFT
+from kernels_jit.layout.records import NEVER, PERIOD_ROW, REPLY_HEAD, STATE_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_claims import row_of
-from kernels_jit.simulate.credit_link import channel_of, held_channels, return_place, settle
+from kernels_jit.simulate.credit_link import channel_of, count_credits, held_channels, place_after
 from kernels_jit.simulate.credit_memory import ring_of
 
 _NONE = codes.NONE
@@ -134,19 +134,22 @@ def note_link(m, credit, link, at, begin, keep):
 def note_channel(m, link, index, at, end, begin, keep):
     """A virtual channel: credits here and under way, and the buffer."""
     channel = channel_of(m, link, index)
-    settle(m, channel, begin)
-    if at + _CHANNEL_WORDS + channel.return_n + 2 * channel.n > end:
+    here, back = count_credits(m, channel, begin), count_credits(m, channel, NEVER - 1)
+    if at + _CHANNEL_WORDS + back - here + 2 * channel.n > end:
         return _NONE
-    at = note(m, at, channel.return_n, keep)
+    at = note(m, at, here, keep)
+    at = note(m, at, back, keep)
     at = note(m, at, channel.n, keep)
-    at = note(m, at, channel.credits, keep)
     at = note(m, at, channel.grant, keep)
     at = note(m, at, channel.accept, keep)
     at = note(m, at, channel.onward, keep)
     at = note(m, at, channel.given, keep)
     at = note(m, at, max(channel.ready - begin, 0), keep)
-    for number in range(channel.return_n):
-        at = note(m, at, m[return_place(channel, number)] - begin, keep)
+    place = channel.credit
+    for number in range(back):
+        if number >= here:
+            at = note(m, at, m[place] - begin, keep)
+        place = place_after(channel, place)
     for number in range(channel.n):
         buffered = buffered_at(m, flit_place(channel, number))
         at = note(m, at, buffered.cycle - begin, keep)

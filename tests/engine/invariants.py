@@ -193,6 +193,12 @@ def _bounds(session: Session) -> Iterator[str]:
                 yield f"the transfer at {place} is awaited in the network and has {count} bounds"
 
 
+def find_credits(memory: Memory, channel: np.void) -> np.ndarray:
+    """int64[depth] since when the credits of a virtual channel can be used, in the order of use; NEVER: as many are not there."""
+    start = int(channel["buffer"] - channel["depth"])
+    return np.roll(memory.words[start : int(channel["buffer"])], start - int(channel["credit"]))
+
+
 def _credits(session: Session) -> Iterator[str]:
     """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order.
 
@@ -200,14 +206,12 @@ def _credits(session: Session) -> Iterator[str]:
     """
     memory, hidden = session._memory, _find_hidden(session)
     channels = memory.credit.channels
-    held = channels["credits"] + channels["return_n"] + channels["n"]
-    if (held != channels["depth"]).any():
-        yield f"channel {np.argmax(held != channels['depth'])} has lost or gained a credit"
-    for channel in channels[channels["return_n"] > 1]:
-        ring = memory.words[channel["buffer"] - channel["depth"] : channel["buffer"]]
-        back = ring[(channel["return_first"] + np.arange(channel["return_n"])) % channel["depth"]]
-        if (np.diff(back) < 0).any():
-            yield "a credit under way stands before one that can be used sooner"
+    for number, channel in enumerate(channels):
+        credits = find_credits(memory, channel)
+        if (credits != NEVER).sum() + channel["n"] != channel["depth"]:
+            yield f"channel {number} has lost or gained a credit"
+        if (np.diff(credits) < 0).any():
+            yield "a credit stands before one that can be used sooner"
     links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
     for channel, edge in zip(channels, memory.credit.link_of_channel, strict=True):
         if links["receiver"][edge] == NONE:
