@@ -34,8 +34,7 @@ def describe_packets(program: Program, memory: Memory, machine: Machine) -> str:
 def _describe(program: Program, memory: Memory, credit: CreditTables, machine: Machine, number: int) -> str:
     channel: Any = credit.channels[number]
     link, index = int(credit.link_of_channel[number]), int(channel["index"])
-    place = int(channel["buffer"] + words_of(r.BUFFERED) * channel["first"])
-    flit = int(memory.rows(place, r.BUFFERED, 1)["flit"][0])
+    flit = int(memory.rows(int(channel["front"]), r.BUFFERED, 1)["flit"][0])
     transfer = memory.rows(flit >> r.PLACE_SHIFT, r.TRANSFER, 1)[0]
     name = program.threads[int(transfer["owner"]) >> codes.SEQ_BITS].name
     onward_of: Any = channel

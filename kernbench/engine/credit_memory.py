@@ -54,7 +54,7 @@ class CreditTables:
         )  # of the virtual channels of links, 0: no route has come there
         self._write_patience()
         depth = self._of_node("buffer_flits")[machine.edge_dst]
-        words = self._count * (words_of(r.CHANNEL) + (words_of(r.BUFFERED) + 1) * depth)
+        words = self._count * (words_of(r.CHANNEL) + words_of(r.BUFFERED) * depth)
         self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
         if memory["hybrid"]:
             self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
@@ -132,19 +132,19 @@ class CreditTables:
             return
         count = self._count[links]
         depth = np.repeat(self._of_node("buffer_flits")[self._machine.edge_dst[links]], count)
-        words = words_of(r.CHANNEL) * len(depth) + (words_of(r.BUFFERED) + 1) * int(depth.sum())
+        words = words_of(r.CHANNEL) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
         what = (
             f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
         )
         check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
-        each = (words_of(r.BUFFERED) + 1) * depth
-        channels = self._take(words_of(r.CHANNEL) * len(depth) + int(each.sum()), 8)
-        rings = channels + words_of(r.CHANNEL) * len(depth) + np.cumsum(each) - each
+        each = words_of(r.BUFFERED) * depth
+        channels = self._take(words, 8)
+        buffers = channels + words_of(r.CHANNEL) * len(depth)
+        self._memory.rows(buffers, r.BUFFERED, int(depth.sum()))["flit"] = codes.NONE
         rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
         rows["depth"] = depth
         rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
-        rows["credit"] = rows["back"] = rings
-        rows["buffer"] = rings + depth
+        rows["buffer"] = rows["front"] = rows["back"] = buffers + np.cumsum(each) - each
         rows["onward"] = rows["given"] = codes.NONE
         edge = np.repeat(links, count)
         rows["input"] = self._inputs[edge] + words_of(r.INPUT) * (rows["index"] % self._control.input_speedup)

@@ -547,8 +547,8 @@ CHANNEL = record(
     # Seen by the receiver.
     "ready",  # the cycle from which on the packet at the front may ask: for a channel, then for the switch
     "allowed",  # bits of the channels that it may take on its next link; or how many copies it has
-    int32("buffer"),  # place of the ring of flits
-    int32("first"),
+    int32("buffer"),  # place of its slots, a ring
+    int32("front"),  # place of the slot of the first flit, or of what comes next
     int32("n"),
     int32("depth"),
     int32("onward"),  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
@@ -559,8 +559,7 @@ CHANNEL = record(
     int16("accept"),  # the output channel that comes first
     int16("grant"),  # of the sender: the input channel that comes first
     # Seen by the sender.
-    int32("credit"),  # place of the cycle since which the next credit can be used, in a ring before the buffer; NEVER: none
-    int32("back"),  # of the receiver: where the next one is noted that goes back
+    int32("back"),  # place of the slot that the next flit takes, when its credit is back
     words=8,
 )
 COPIES = -2  # the packet at the front goes on to several links
@@ -568,7 +567,7 @@ COPY = record(  # of such a packet; what a virtual channel has, too, stands in t
     "ready",
     "allowed",
     int32("buffer"),
-    int32("first"),  # of the flits that have not passed
+    int32("front"),  # of the flits that have not passed
     int32("passed"),  # flits that have passed and still are in the buffer
     int32("depth"),
     int32("onward"),
@@ -591,7 +590,8 @@ ASK = record(
     "next",  # head that asks for a channel of the same link, or NONE
 )
 PORTS_MOST = 64  # of a router, and inputs of its switch: a word of bits
-BUFFERED = record("cycle", "flit")  # since when a flit can be seen in a buffer; the flit, packed
+# A slot of a buffer: since when its flit can be seen, and the flit, packed; or since when its credit can be used, and NONE.
+BUFFERED = record("cycle", "flit")
 PLACE_SHIFT = (
     26  # a flit is packed as place of its transfer << PLACE_SHIFT | step << 1 | whether it is its packet's tail
 )

@@ -11,7 +11,7 @@ from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import BUFFERED_WORDS, ROUTER_WORDS, channel_at, router_at
+from kernels_jit.layout.access import ROUTER_WORDS, channel_at, router_at
 from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes
 
 _NONE = codes.NONE
@@ -60,7 +60,7 @@ def fetch_onward(m, credit, actor):
             while todo != 0:
                 channel = channel_at(m, m[router.lanes + first + lowest_bit(todo)])
                 todo &= todo - 1
-                prefetch(m, channel.buffer + channel.first * BUFFERED_WORDS)
+                prefetch(m, channel.front)
                 prefetch(m, channel.input)
                 is_known = channel.given != _NONE
                 prefetch(m, choose(is_known, channel.onward, channel.input))

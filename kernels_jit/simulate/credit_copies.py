@@ -30,6 +30,7 @@ from kernels_jit.simulate.credit_link import (
     has_credit,
     held_channels,
     is_free,
+    slot_after,
     take_front,
 )
 
@@ -49,9 +50,9 @@ def begin_copies(m, router, channel):
     for at in range(first, first + branches * CHANNEL_WORDS, CHANNEL_WORDS):
         branch, copy = transfer_at(m, place), copy_at(m, at)
         way = way_at(m, branch.first_step)
-        copy.flit, copy.first, copy.passed, copy.is_over = (
+        copy.flit, copy.front, copy.passed, copy.is_over = (
             place << PLACE_SHIFT | branch.first_step << 1,
-            channel.first,
+            channel.front,
             0,
             0,
         )
@@ -131,8 +132,8 @@ def pass_copy(m, op, times, credit, place, cycle):
     """The next flit of a copy passes the switch; it leaves the buffer if it is the last copy of that flit."""
     copy = copy_at(m, place)
     flit, is_last = copy.flit | front_of(m, copy).flit & 1, copy.is_last & 1 == 1
-    onward, given, first = link_at(m, copy.onward), channel_at(m, copy.given), copy.first + 1
-    copy.first = 0 if first == copy.depth else first
+    onward, given = link_at(m, copy.onward), channel_at(m, copy.given)
+    copy.front = slot_after(copy, copy.front)
     copy.passed += 1
     if flit & 1:
         copy.is_over = 1

@@ -41,84 +41,100 @@ def channel_of(m, link, index):
 
 @inlined
 def front_of(m, channel):
-    """The flit at the front of the buffer of a virtual channel, which is not empty."""
-    return buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS)
+    """The slot at the front of the buffer of a virtual channel."""
+    return buffered_at(m, channel.front)
+
+
+@inlined
+def slot_after(channel, place):
+    """Where the next slot in the buffer of a virtual channel stands."""
+    end = channel.buffer + channel.depth * BUFFERED_WORDS
+    return choose(place + BUFFERED_WORDS == end, channel.buffer, place + BUFFERED_WORDS)
+
+
+@inlined
+def slot_before(channel, place):
+    """Where the slot before stands."""
+    end = channel.buffer + channel.depth * BUFFERED_WORDS
+    return choose(place == channel.buffer, end, place) - BUFFERED_WORDS
 
 
 @inlined
 def take_front(m, channel, cycle):
     """Take the flit at the front of the buffer of a virtual channel; its credit goes back. Returns it, packed."""
-    flit, first, into = front_of(m, channel).flit, channel.first + 1, input_at(m, channel.input)
-    channel.first = 0 if first == channel.depth else first
+    place, into = channel.front, input_at(m, channel.input)
+    front, following = buffered_at(m, place), slot_after(channel, place)
+    flit, front.flit = front.flit, _NONE
+    channel.front = following
     channel.n -= 1
-    m[into.dues + channel.index] = choose(channel.n == 0, NEVER, front_of(m, channel).cycle)
+    after = buffered_at(m, following)
+    m[into.dues + channel.index] = choose(after.flit == _NONE, NEVER, after.cycle)
     if CHECKED:
         served = credit_at(m, state_at(m, 0).credit).served
         assert cycle + into.returning >= served, "a credit is back in a cycle that is over"
-    return_credit(m, channel, cycle + into.returning)
+    return_credit(m, channel, place, cycle + into.returning)
     return flit
 
 
 @inlined
 def has_credit(m, channel, cycle):
     """Whether the sender of a virtual channel has a credit in a cycle."""
-    return m[channel.credit] <= cycle
+    return is_back(m, channel.back, cycle)
 
 
 @inlined
-def use_credit(m, channel):
-    """The sender of a virtual channel uses the credit that has been back longest."""
-    place = channel.credit
-    m[place] = NEVER
-    channel.credit = place_after(channel, place)
+def is_back(m, place, cycle):
+    """Whether the credit of a slot can be used in a cycle."""
+    slot = buffered_at(m, place)
+    return (slot.flit == _NONE) & (slot.cycle <= cycle)
 
 
 @inlined
-def return_credit(m, channel, cycle):
-    """A flit has left the buffer of a virtual channel; its sender can use the credit from a cycle on. Others may be back later."""
-    place = channel.back
-    if CHECKED:
-        assert m[place] == NEVER, "a credit too many"
-    if is_later(m[place_before(channel, place)], cycle):
-        place = make_way(m, channel, cycle)
-    m[place] = cycle
-    channel.back = place_after(channel, channel.back)
+def return_credit(m, channel, place, cycle):
+    """The credit of a slot, the last that is free, can be used from a cycle on. Those of others may be back later."""
+    before = buffered_at(m, slot_before(channel, place))
+    if rarely((before.flit == _NONE) & (before.cycle > cycle)):
+        place = make_way(m, channel, place, cycle)
+    buffered_at(m, place).cycle = cycle
 
 
 @inner
-def make_way(m, channel, cycle):
-    """Credits under way that can be used after a cycle go back by one place. Returns the place before them."""
-    place, before = channel.back, place_before(channel, channel.back)
-    while is_later(m[before], cycle):
-        m[place] = m[before]
-        place, before = before, place_before(channel, before)
+def make_way(m, channel, last, cycle):
+    """Credits that can be used after a cycle go back by one slot, to the last that is free. Returns the place before them."""
+    place, before = last, slot_before(channel, last)
+    while before != last and buffered_at(m, before).flit == _NONE and buffered_at(m, before).cycle > cycle:
+        buffered_at(m, place).cycle = buffered_at(m, before).cycle
+        place, before = before, slot_before(channel, before)
     return place
 
 
 @inlined
-def is_later(back, cycle):
-    """Whether a place in a ring of credits has one that can be used after a cycle."""
-    return (back > cycle) & (back < NEVER)
+def use_credit(m, channel, cycle):
+    """A flit that takes no slot uses a credit of a virtual channel, which can be used again from a cycle on."""
+    place, following = channel.back, slot_after(channel, channel.back)
+    if rarely(channel.n > 0):
+        place = pass_credits(m, channel)
+    else:
+        channel.front = channel.back = following
+    return_credit(m, channel, place, cycle)
 
 
-@inlined
-def place_after(channel, place):
-    """The next place in the ring of credits of a virtual channel."""
-    return choose(place + 1 == channel.buffer, channel.buffer - channel.depth, place + 1)
-
-
-@inlined
-def place_before(channel, place):
-    """The place before in the ring of credits of a virtual channel."""
-    return choose(place == channel.buffer - channel.depth, channel.buffer, place) - 1
+@inner
+def pass_credits(m, channel):
+    """The first credit of a virtual channel is used, while it has flits: each other one goes forward. Returns the last's place."""
+    place, following = channel.back, slot_after(channel, channel.back)
+    while following != channel.front:
+        buffered_at(m, place).cycle = buffered_at(m, following).cycle
+        place, following = following, slot_after(channel, following)
+    return place
 
 
 @inner
 def count_credits(m, channel, cycle):
     """How many credits the sender of a virtual channel has in a cycle."""
-    number, place = 0, channel.credit
-    while number < channel.depth and m[place] <= cycle:
-        number, place = number + 1, place_after(channel, place)
+    number, place = 0, channel.back
+    while number < channel.depth - channel.n and is_back(m, place, cycle):
+        number, place = number + 1, slot_after(channel, place)
     return number
 
 
@@ -137,7 +153,7 @@ def release_channels(m, link, cycle):
     while todo != 0:
         bit = todo & -todo
         channel = channel_of(m, link, lowest_bit(todo))
-        if channel.credit == channel.back and m[place_before(channel, channel.back)] <= cycle:
+        if channel.n == 0 and is_back(m, slot_before(channel, channel.back), cycle):
             link.held &= ~bit
             link.sent &= ~bit
         todo &= todo - 1
@@ -178,7 +194,6 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     state, start = state_at(m, 0), cycle * credit.cycle_fs
     if crossing == 0:
         start = max(start, link.free_fs)
-    use_credit(m, channel)
     link.free_fs = start + link.full_fs
     link.flits += 1
     state.events += 1
@@ -191,7 +206,7 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     # Only now, for the sake of the caches: few flits need the times.
     if is_last:
         arrival, ending = start + (link.sending_fs if is_sent else link.crossing_fs), 0 if is_sent else link.ending
-        return_credit(m, channel, cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle))
+        use_credit(m, channel, cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle))
         end(m, op, times, credit, flit, arrival, cycle)
         return
     if crossing > 0:
@@ -199,13 +214,13 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     else:
         crossing_fs = link.sending_fs if is_sent else link.crossing_fs
         seen = later(credit, start + crossing_fs + link.overhead_fs, cycle)
-    at = channel.first + channel.n
+    place = channel.back
     if CHECKED:
         assert channel.n < channel.depth, "a buffer holds more flits than its depth"
         assert seen >= credit.served, "a flit can be seen in a cycle that is over"
-    place = channel.buffer + (at - channel.depth if at >= channel.depth else at) * BUFFERED_WORDS
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit
+    channel.back = slot_after(channel, place)
     channel.n += 1
     if credit.is_large == 0 or channel.n == 1:  # whether others are there is hard to guess, and it makes no difference
         due = link.dues + channel.index

@@ -113,7 +113,7 @@ def serve_router(m, op, times, credit, router, cycle):
             some = choose(inputs >> number & 1 == 0, 0, m[wants]) | np.int64(1) << port
             m[wants], mixed = some, mixed | choose(some & (some - 1) == 0, 0, some)
             outputs, inputs = outputs | np.int64(1) << port, inputs | np.int64(1) << number
-            prefetch(m, channel.back)
+            prefetch(m, channel.front)
             m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
         first += WORD_LANES

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernels_jit.compile.jit import CHECKED, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
+    BUFFERED_WORDS,
     PERIOD_WORDS,
     STATION_WORDS,
     WAITS_WORDS,
@@ -17,11 +18,11 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import NEVER, PERIOD_ROW, STATE_MOST, WAY_SHIFT
+from kernels_jit.layout.records import PERIOD_ROW, STATE_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_claims import row_of
 from kernels_jit.simulate.credit_link import channel_of
 from kernels_jit.simulate.credit_memory import ring_of
-from kernels_jit.simulate.credit_state import flit_place, memory_of, reply_place, source_of
+from kernels_jit.simulate.credit_state import memory_of, reply_place, source_of
 
 _NONE = codes.NONE
 
@@ -86,11 +87,8 @@ def shift_link(m, credit, link, channels, cycles, flits):
             continue
         channel = channel_of(m, link, index)
         channel.ready += cycles
-        for place in range(channel.buffer - channel.depth, channel.buffer):
-            if m[place] < NEVER:
-                m[place] += cycles
-        for number in range(channel.n):
-            buffered_at(m, flit_place(channel, number)).cycle += cycles
+        for number in range(channel.depth):
+            buffered_at(m, channel.buffer + number * BUFFERED_WORDS).cycle += cycles
 
 
 @inner

@@ -9,7 +9,6 @@ from __future__ import annotations
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    BUFFERED_WORDS,
     INPUT_WORDS,
     PERIOD_WORDS,
     REPLY_WORDS,
@@ -23,9 +22,9 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import NEVER, PERIOD_ROW, REPLY_HEAD, STATE_MOST, WAY_SHIFT
+from kernels_jit.layout.records import PERIOD_ROW, REPLY_HEAD, STATE_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_claims import row_of
-from kernels_jit.simulate.credit_link import channel_of, count_credits, held_channels, place_after
+from kernels_jit.simulate.credit_link import channel_of, count_credits, held_channels, slot_after
 from kernels_jit.simulate.credit_memory import ring_of
 
 _NONE = codes.NONE
@@ -134,34 +133,28 @@ def note_link(m, credit, link, at, begin, keep):
 def note_channel(m, link, index, at, end, begin, keep):
     """A virtual channel: credits here and under way, and the buffer."""
     channel = channel_of(m, link, index)
-    here, back = count_credits(m, channel, begin), count_credits(m, channel, NEVER - 1)
-    if at + _CHANNEL_WORDS + back - here + 2 * channel.n > end:
+    here = count_credits(m, channel, begin)
+    under_way = channel.depth - channel.n - here
+    if at + _CHANNEL_WORDS + under_way + 2 * channel.n > end:
         return _NONE
-    at = note(m, at, here, keep)
-    at = note(m, at, back, keep)
+    at = note(m, at, under_way, keep)
     at = note(m, at, channel.n, keep)
     at = note(m, at, channel.grant, keep)
     at = note(m, at, channel.accept, keep)
     at = note(m, at, channel.onward, keep)
     at = note(m, at, channel.given, keep)
     at = note(m, at, max(channel.ready - begin, 0), keep)
-    place = channel.credit
-    for number in range(back):
+    place = channel.front
+    for _ in range(channel.n):
+        slot = buffered_at(m, place)
+        at = note(m, at, slot.cycle - begin, keep)
+        at = note(m, at, slot.flit, keep)
+        place = slot_after(channel, place)
+    for number in range(here + under_way):
         if number >= here:
-            at = note(m, at, m[place] - begin, keep)
-        place = place_after(channel, place)
-    for number in range(channel.n):
-        buffered = buffered_at(m, flit_place(channel, number))
-        at = note(m, at, buffered.cycle - begin, keep)
-        at = note(m, at, buffered.flit, keep)
+            at = note(m, at, buffered_at(m, place).cycle - begin, keep)
+        place = slot_after(channel, place)
     return at
-
-
-@inlined
-def flit_place(channel, number):
-    """Where one of the flits in the buffer of a virtual channel stands."""
-    at = channel.first + number
-    return channel.buffer + (at - channel.depth if at >= channel.depth else at) * BUFFERED_WORDS
 
 
 @inner

@@ -12,7 +12,6 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.access import (
-    BUFFERED_WORDS,
     CHANNEL_WORDS,
     FRONT_WORDS,
     STATION_WORDS,
@@ -27,7 +26,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import word_of
 from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes
-from kernels_jit.simulate.credit_link import front_of, has_credit, held_channels, is_free
+from kernels_jit.simulate.credit_link import front_of, has_credit, held_channels, is_free, slot_after
 from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import look_up
 
@@ -84,13 +83,14 @@ def keep_front(m, credit, place, at, left, is_first, seen, cycle):
 @inner
 def count_behind(m, front, left, is_first, cycle):
     """How many flits behind a front can be seen in a cycle; of its packet alone, unless `is_first`."""
+    place = front.front
     for number in range(left):
-        at = front.first + number
-        buffered = buffered_at(m, front.buffer + (at - front.depth if at >= front.depth else at) * BUFFERED_WORDS)
+        buffered = buffered_at(m, place)
         if buffered.cycle > cycle:
             return number - 1
         if buffered.flit & 1 and not is_first:
             return number
+        place = slot_after(front, place)
     return left - 1
 
 

@@ -193,10 +193,11 @@ def _bounds(session: Session) -> Iterator[str]:
                 yield f"the transfer at {place} is awaited in the network and has {count} bounds"
 
 
-def find_credits(memory: Memory, channel: np.void) -> np.ndarray:
-    """int64[depth] since when the credits of a virtual channel can be used, in the order of use; NEVER: as many are not there."""
-    start = int(channel["buffer"] - channel["depth"])
-    return np.roll(memory.words[start : int(channel["buffer"])], start - int(channel["credit"]))
+def list_slots(memory: Memory, channel: np.void, first: str) -> np.ndarray:
+    """BUFFERED[depth] the slots in the buffer of a virtual channel, from its front or from its back on."""
+    start = int(channel["buffer"])
+    slots = memory.rows(start, r.BUFFERED, int(channel["depth"]))
+    return np.roll(slots, (start - int(channel[first])) // words_of(r.BUFFERED))
 
 
 def _credits(session: Session) -> Iterator[str]:
@@ -207,10 +208,11 @@ def _credits(session: Session) -> Iterator[str]:
     memory, hidden = session._memory, _find_hidden(session)
     channels = memory.credit.channels
     for number, channel in enumerate(channels):
-        credits = find_credits(memory, channel)
-        if (credits != NEVER).sum() + channel["n"] != channel["depth"]:
+        slots = list_slots(memory, channel, "back")
+        credits = channel["depth"] - channel["n"]
+        if (slots["flit"][:credits] != NONE).any() or (slots["flit"][credits:] == NONE).any():
             yield f"channel {number} has lost or gained a credit"
-        if (np.diff(credits) < 0).any():
+        if (np.diff(slots["cycle"][:credits]) < 0).any():
             yield "a credit stands before one that can be used sooner"
     links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
     for channel, edge in zip(channels, memory.credit.link_of_channel, strict=True):
@@ -219,13 +221,12 @@ def _credits(session: Session) -> Iterator[str]:
         seen = memory.words[links["dues"][edge] + channel["index"]]
         if (seen != NEVER) != (channel["n"] > 0 and not hidden[edge]):
             yield f"a channel of link {edge} has {channel['n']} flits and its receiver thinks otherwise"
-        elif seen != NEVER and seen != memory.words[channel["buffer"] + words_of(r.BUFFERED) * channel["first"]]:
+        elif seen != NEVER and seen != memory.words[channel["front"]]:
             yield "the front of a buffer can be seen in another cycle than its receiver thinks"
     for channel in channels[channels["n"] > 0]:
-        ring = memory.rows(int(channel["buffer"]), r.BUFFERED, int(channel["depth"]))
-        order = (channel["first"] + np.arange(channel["n"])) % channel["depth"]
-        flits = ring["flit"][order]
-        if (np.diff(ring["cycle"][order]) < 0).any():
+        held = list_slots(memory, channel, "front")[: channel["n"]]
+        flits = held["flit"]
+        if (np.diff(held["cycle"]) < 0).any():
             yield "a flit overtakes another in a buffer"
         between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
         if (flits[between] & 1 == 0).any():

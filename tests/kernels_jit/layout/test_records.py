@@ -41,7 +41,7 @@ def test_a_copy_has_what_a_virtual_channel_has_in_the_same_place():
     both = set(records.COPY.names or ()) & set(records.CHANNEL.names or ())
     assert {
         "buffer",
-        "first",
+        "front",
         "onward",
         "given",
         "ready",
