@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.engine.credit_levels import find_levels
 from kernbench.engine.credit_steps import list_begins, list_ends
 from kernbench.errors import LimitError
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.flow_control import Allocator, Reuse
 from kernbench.units import format_bytes
 from kernels_jit.compile.bits import GROUP
+from kernels_jit.compile.jit import CHECKED
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
 _SECOND_CACHE = 1 << 20  # bytes
+_TOGETHER = 4  # windows
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 
@@ -56,6 +59,7 @@ class CreditTables:
         depth = self._of_node("buffer_flits")[machine.edge_dst]
         words = self._count * (words_of(r.CHANNEL) + words_of(r.BUFFERED) * depth)
         self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
+        self._write_levels()
         if memory["hybrid"]:
             self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
             self["hidden"] = memory.take(int(self._room.max()))
@@ -332,6 +336,23 @@ class CreditTables:
         routers = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
         first = np.searchsorted(machine.edge_dst[order], self._routers)
         routers["switch"] = self["inputs"] + words_of(r.INPUT) * speedup * first
+
+    def _write_levels(self) -> None:
+        """Write which actors are near each other. In checked runs small networks are served by levels, too."""
+        machine, memory, words = self._machine, self._memory, self["words"]
+        self["word_served"] = memory.take(words)
+        is_free = self._control.outstanding_packets == 0
+        self["together"] = _TOGETHER if is_free and (self["is_large"] or CHECKED) else 1
+        if self["together"] == 1:
+            return
+        rows = memory.rows(self["links"], r.LINK, machine.edge_count)
+        links = np.stack([rows["source"], rows["receiver"]], axis=1).astype(np.int64)
+        level = find_levels(words, links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
+        starts = np.append(0, np.cumsum(np.bincount(level)))
+        self["levels"] = len(starts) - 1
+        self["level_starts"], self["level_words"] = memory.take(len(starts)), memory.take(words)
+        memory.words[self["level_starts"] :][: len(starts)] = starts
+        memory.words[self["level_words"] :][:words] = np.argsort(level, kind="stable")
 
     def _receivers(self, nodes: np.ndarray) -> np.ndarray:
         """int64[] the actors that flits wait at in some nodes, or NONE."""

@@ -406,7 +406,13 @@ CREDIT = record(
     "suspended",  # those whose transfer is not served, as bits
     "interrupted",  # those to whose links another transfer comes, as bits
     "hidden",  # scratch: by lane of a router since when the front can be seen, if it is of others
-    words=48,
+    "together",  # windows that may be served together
+    "lone",  # transfers in flight from which nothing follows
+    "levels",  # by word of 64 actors, in the order of `level_words`: neighbours are at most one apart
+    "level_starts",  # by level the place of its first among `level_words`, and after the last level the end
+    "level_words",
+    "word_served",  # by word the cycle up to which it has been served; written in checked runs
+    words=56,
 )
 PERIODS = 64  # long transfers that are looked at: a word of bits
 TRACKED = 2

@@ -63,7 +63,7 @@ def give(m, credit, router, place, ask, index, is_turned, cycle):
     given = link.channels + index * CHANNEL_WORDS
     channel.given, channel.ready = given, cycle + router.vc_allocation
     link.held |= np.int64(1) << index
-    credit.moved = cycle
+    credit.moved = max(credit.moved, cycle)
     if is_turned:
         grant, accept = ask.number + 1, link.outward + index + 1
         channel_at(m, given).grant = 0 if grant == router.inputs_n else grant

@@ -197,7 +197,7 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     link.free_fs = start + link.full_fs
     link.flits += 1
     state.events += 1
-    credit.moved = cycle
+    credit.moved = max(credit.moved, cycle)
     tail = (flit & 1) << channel.index  # no bit if it is none: whether it is one is hard to guess
     if credit.tail_credit == 1:
         link.sent |= tail

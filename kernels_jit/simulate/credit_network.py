@@ -6,7 +6,7 @@ within a window actors may be served in any order, and the state of each stays i
 
 from __future__ import annotations
 
-from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.bits import lowest_bit, quotient
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
@@ -61,16 +61,51 @@ def serve_windows(m, op, times, event_fs, stop):
         if begin - credit.moved > credit.patience and state.heap_n == 0 and credit.suspended == 0:
             return True
         end = begin + credit.window
-        if credit.tracked != 0:
-            end = track_transfers(m, op, times, credit, begin, end)
-        credit.served = end
-        serve_window(m, op, times, credit, end)
+        windows = windows_together(state, credit, begin, event_fs)
+        if windows > 1:
+            end = begin + windows * credit.window
+            serve_together(m, op, times, credit, begin, windows)
+        else:
+            if credit.tracked != 0:
+                end = track_transfers(m, op, times, credit, begin, end)
+            credit.served = end
+            serve_window(m, op, times, credit, end)
         credit.next = min(first_wake(m, credit), first_due(m, credit))
         if CHECKED:
             assert credit.next >= end, "an actor has something left to do in a window that is over"
         if state.heap_n > 0:
             event_fs = min(event_fs, event_at(m, state.heap).fs)
     return False
+
+
+@inlined
+def windows_together(state, credit, begin, event_fs):
+    """How many windows from a cycle on may be served together: all before the next event, and nothing in them makes one."""
+    if credit.together == 1 or credit.tracked != 0 or state.in_flight != credit.lone:
+        return 1
+    return min(credit.together, (quotient(event_fs - 1, credit.cycle_fs) + 1 - begin) // credit.window)
+
+
+@inner
+def serve_together(m, op, times, credit, begin, windows):
+    """Serve some windows, level after level: a level's first, then the second of the level before it, and so on.
+
+    When a window of a level is served, its neighbours have been served to the end of the window before, and no further than
+    to the end of this one (docs/engine.md, "Networks with credits").
+    """
+    for diagonal in range(credit.levels + windows - 1):
+        for turn in range(max(0, diagonal + 1 - credit.levels), min(windows, diagonal + 1)):
+            start = credit.level_starts + diagonal - turn
+            end = begin + (turn + 1) * credit.window
+            credit.served = end
+            for at in range(m[start], m[start + 1]):
+                word = m[credit.level_words + at]
+                if CHECKED:
+                    m[credit.word_served + word] = end
+                if m[credit.word_wakes + word] < end:
+                    serve_word(m, op, times, credit, word, end, turn)
+    for group in range(credit.groups):
+        note_group(m, credit, group)
 
 
 @inner
@@ -81,18 +116,18 @@ def serve_window(m, op, times, credit, end):
             continue
         for word in range(group << GROUP_SHIFT, last_word(credit, group)):
             if m[credit.word_wakes + word] < end:
-                serve_word(m, op, times, credit, word, end)
+                serve_word(m, op, times, credit, word, end, 0)
         note_group(m, credit, group)
 
 
 @inner
-def serve_word(m, op, times, credit, word, end):
-    """Serve the actors of a word that are due in a window."""
+def serve_word(m, op, times, credit, word, end, turn):
+    """Serve the actors of a word that are due in a window; `turn`: windows of it served just before, so that it is close."""
     todo = due_actors(m, credit, word, end)
     while todo != 0:
         actor = word * WORD_ACTORS + lowest_bit(todo)
         todo &= todo - 1
-        if credit.is_large == 1:
+        if credit.is_large > turn:
             fetch_ahead(m, credit, actor, word * WORD_ACTORS, todo)
         wake = credit.wakes + actor
         m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)

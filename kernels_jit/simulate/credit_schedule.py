@@ -18,6 +18,8 @@ WORD_ACTORS = 64
 def wake(m, credit, actor, cycle):
     """An actor has something to do in a cycle."""
     word = actor >> 6
+    if CHECKED:
+        assert cycle >= m[credit.word_served + word], "an actor is woken for a cycle that is over for it"
     word_wake, group_wake = credit.word_wakes + word, credit.group_wakes + (word >> GROUP_SHIFT)
     m[credit.wakes + actor] = min(m[credit.wakes + actor], cycle)
     m[word_wake], m[group_wake] = min(m[word_wake], cycle), min(m[group_wake], cycle)

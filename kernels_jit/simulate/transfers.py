@@ -13,7 +13,7 @@ from __future__ import annotations
 from kernels_jit.compile.bits import quotient
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
+from kernels_jit.layout.access import credit_at, duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
 from kernels_jit.layout.records import COUNTED, LONE_ROW, NEVER
 from kernels_jit.simulate.credit_claims import claim_links
 from kernels_jit.simulate.credit_queue import queue_transfer
@@ -63,6 +63,7 @@ def start_transfer(m, op, times, job_place, now):
         queue_transfer(m, place, transfer.first_step, arrival_fs_of(m, op, job.row, now))
         if not is_awaited(m, op, job_place):
             transfer.job = LONE_ROW - job.row
+            credit_at(m, state.credit).lone += 1
             free_job(m, job_place)
         return
     transfer.start_fs = start_fs_of(m, op, job.row, now)
@@ -108,6 +109,7 @@ def end_alone(m, times, place, fs):
     """All bytes of a transfer with credits will be at the destination at `fs`, and nothing follows: it is over."""
     transfer, state = transfer_at(m, place), state_at(m, 0)
     transfer.from_step = _NONE
+    credit_at(m, state.credit).lone -= 1
     done_fs = fs + route_at(m, transfer.route).tail_fs
     time_at(times, LONE_ROW - transfer.job).end_fs = done_fs
     state.latest_fs = max(state.latest_fs, done_fs)
