@@ -93,7 +93,7 @@ def test_windows_together_give_the_times_of_windows_one_by_one(fields: dict[str,
 
 def test_hybrid_mode_serves_windows_together_until_a_transfer_is_long() -> None:
     machine = load_machine("mesh_8x8_credit", {"w": 24, "h": 12})
-    short = [f"{src}:{287 - src}:1KiB@{src % 40}" for src in range(0, 140)]
+    short = [f"{src}:{287 - src}:1KiB@{src % 40}" for src in range(140)]
     program = Traffic(machine, parse_flows([*short, "0:23:1MiB@90", "200:13:2KiB@400"])).program
     one_by_one, together = run(program, 1), run(program, 4, "hybrid")
     assert np.array_equal(together.op_end_fs, one_by_one.op_end_fs)
@@ -103,7 +103,7 @@ def test_hybrid_mode_serves_windows_together_until_a_transfer_is_long() -> None:
 def test_a_transfer_that_something_follows_from_is_waited_for_window_by_window() -> None:
     """A multicast counts its arrivals; windows are served together before it and after it."""
     machine = load_machine("mesh_8x8_credit", {"w": 24, "h": 12})
-    flows = [f"{src}:{287 - src}:1KiB@{src % 40}" for src in range(0, 140)]
+    flows = [f"{src}:{287 - src}:1KiB@{src % 40}" for src in range(140)]
     program = Traffic(machine, parse_flows([*flows, "0:5+280+287:1KiB@30"])).program
     one_by_one, together = run(program, 1), run(program, 4)
     assert np.array_equal(together.op_end_fs, one_by_one.op_end_fs)
