@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import product
+from typing import Any, cast
+
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import dijkstra
 
 ACTORS = 64  # of a word, which has a level
 
@@ -15,20 +17,21 @@ def find_levels(words: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     `links`: int64[link, 2] the actors that send over each link and that flits wait at behind it, or NONE. `nodes`:
     int64[link, 2] the nodes that it comes from and leads to; what ends at a node without an actor may go on over its links.
     """
-    sender, receiver = links.T
-    src, dst = nodes.T
-    direct = _joined(sender[receiver >= 0] // ACTORS, receiver[receiver >= 0] // ACTORS, (words, words))
-    into = _joined(sender[receiver < 0] // ACTORS, dst[receiver < 0], (words, int(nodes.max()) + 1))
-    onward = _joined(src, sender // ACTORS, (int(nodes.max()) + 1, words))
-    near = direct + into @ onward
-    level = np.full(words, -1)
-    while (level < 0).any():
-        far = dijkstra(near, directed=False, indices=int(np.argmin(level)), unweighted=True)
-        reached = np.isfinite(far)
-        level[reached] = far[reached]
+    import networkx
+
+    library, level = cast("Any", networkx), np.zeros(words, np.int64)
+    near = library.Graph()
+    near.add_nodes_from(range(words))
+    to, onward = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
+    for (sender, receiver), (src, dst) in zip((links // ACTORS).tolist(), nodes.tolist(), strict=True):
+        onward[src].add(sender)
+        if receiver < 0:
+            to[dst].add(sender)
+        else:
+            near.add_edge(sender, receiver)
+    for node, senders in to.items():
+        near.add_edges_from(product(senders, onward[node]))
+    for part in library.connected_components(near):
+        for word, distance in library.single_source_shortest_path_length(near, min(part)).items():
+            level[word] = distance
     return level
-
-
-def _joined(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> csr_matrix:
-    """A matrix that is 1 or more where a row and a column are joined."""
-    return coo_matrix((np.ones(len(row)), (row, column)), shape).tocsr()

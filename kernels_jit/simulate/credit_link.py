@@ -121,7 +121,7 @@ def use_credit(m, channel, cycle):
 
 @inner
 def pass_credits(m, channel):
-    """The first credit of a virtual channel is used, while it has flits: each other one goes forward. Returns the last's place."""
+    """The first credit of a virtual channel with flits is used, and the others go forward. Returns the place of the last."""
     place, following = channel.back, slot_after(channel, channel.back)
     while following != channel.front:
         buffered_at(m, place).cycle = buffered_at(m, following).cycle

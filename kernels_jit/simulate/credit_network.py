@@ -1,7 +1,8 @@
 """The network with credits: routers, memories and sources are served in windows of a few cycles, each for a whole window.
 
 What an actor does in a cycle is seen by another after at least `window` cycles (docs/engine.md, "Networks with credits"). So
-within a window actors may be served in any order, and the state of each stays in the cache.
+within a window actors may be served in any order, and the state of each stays in the cache. In large networks several
+windows are served together, level by level, so that it stays there for longer.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
     """Give virtual channels to heads that ask and the switch to flits.
 
     `heads`: how many ask, and bits of the outputs that any, and that several of them, ask for. `flits`: how many bid, and bits
-    of the outputs that any, and those that an input wants which wants others. `wanted`: of outputs for which copies bid besides.
+    of the outputs that any has, and of those of inputs that want several. `wanted`: of outputs for which copies bid besides.
     """
     (asks, asked, disputed), (bidders, outputs, mixed) = heads, flits
     if rarely(wanted != 0 or credit.allocator == codes.AGE):  # copies bid, or heads will that get a channel now
