@@ -303,6 +303,27 @@ def credit_crowded(random: Random) -> Program:
     return program
 
 
+def credit_levels(random: Random) -> Program:
+    """Messages that nothing waits for, on so many routers that windows are served together, level by level."""
+    w = random.randint(2, 24)
+    shape = {
+        "w": w,
+        "h": random.randint(70, 140) // w + 1,
+        "one_way": False,
+        "networks": 1,
+        "outstanding_packets": None,
+    }
+    machine = compile_machine(find("topology", "mesh_8x8"), draw_credit_fields(random) | shape)
+    program, work = Program(machine), Work(machine)
+    endpoints = [machine.places.endpoint(row, column) for row in range(shape["h"]) for column in range(w)]
+    for source in random.sample(endpoints, random.randint(4, 24)):
+        thread, pause = program.thread(f"{source}"), program.duration(("ns", float(random.randint(0, 60))))
+        for destination in random.sample(endpoints, random.randint(1, 3)):
+            route = machine.routing.route(source, destination, Intent.ALL, RouteKind.MESSAGE)
+            thread.move(route, work.draw(route, random.choice(PARTIAL_SIZES + WHOLE_SIZES)), lead=pause)
+    return program
+
+
 def _draw_credit(random: Random, many: float = 0, *, are_long: bool = False, **given: object) -> Program:
     fields = draw_credit_fields(random)
     if many:
@@ -483,6 +504,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_copies": credit_copies,
     "credit_crowded": credit_crowded,
     "credit_limited": credit_limited,
+    "credit_levels": credit_levels,
     "credit_lone": credit_lone,
     "credit_wide_lone": credit_wide_lone,
     "credit_sip_lone": credit_sip_lone,

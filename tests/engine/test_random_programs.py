@@ -49,6 +49,7 @@ SHARES = {
     "credit_tensix_lone": 0.012,
     "credit_copies": 0.012,
     "credit_crowded": 0.012,
+    "credit_levels": 0.008,
     "credit_limited": 0.012,
     "credit_lone": 0.024,
     "credit_wide_lone": 0.012,
