@@ -408,9 +408,9 @@ CREDIT = record(
     "hidden",  # scratch: by lane of a router since when the front can be seen, if it is of others
     "together",  # windows that may be served together
     "lone",  # transfers in flight from which nothing follows
-    "levels",  # by word of 64 actors, in the order of `level_words`: neighbours are at most one apart
-    "level_starts",  # by level the place of its first among `level_words`, and after the last level the end
-    "level_words",
+    "levels",  # how many; those of words of 64 actors that see each other are at most one apart
+    "level_starts",  # by level the number of its first word among `level_words`, and after the last level their end
+    "level_words",  # in the order of their levels
     "word_served",  # by word the cycle up to which it has been served; written in checked runs
     words=56,
 )
