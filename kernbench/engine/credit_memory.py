@@ -57,7 +57,7 @@ class CreditTables:
         )  # of the virtual channels of links, 0: no route has come there
         self._write_patience()
         depth = self._of_node("buffer_flits")[machine.edge_dst]
-        words = self._count * (words_of(r.CHANNEL) + words_of(r.BUFFERED) * depth)
+        words = self._count * (words_of(r.CHANNEL) + words_of(r.SENDER) + words_of(r.BUFFERED) * depth)
         self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
         self._write_levels()
         if memory["hybrid"]:
@@ -124,6 +124,25 @@ class CreditTables:
         return np.concatenate([np.zeros(0, r.CHANNEL), *views])
 
     @property
+    def senders(self) -> np.ndarray:
+        """SENDER[channel] copy of what is known of `channels` at the other end."""
+        found = self.channels
+        places = self._memory.rows(self["links"], r.LINK, len(self._count))["senders"][self.link_of_channel]
+        at = places + words_of(r.SENDER) * found["index"]
+        return self._memory.words[at[:, None] + np.arange(words_of(r.SENDER))].view(r.SENDER).reshape(len(found))
+
+    @property
+    def held(self) -> np.ndarray:
+        """int64[channel] the flits in the buffers of `channels`."""
+        rings = [self._memory.rows(one["buffer"], r.BUFFERED, self.depth_of(one)) for one in self.channels]
+        return np.array([np.count_nonzero(ring["flit"] != codes.NONE) for ring in rings], np.int64)
+
+    @staticmethod
+    def depth_of(channel: np.void) -> int:
+        """The slots in the buffer of a virtual channel."""
+        return (int(channel["end"]) - int(channel["buffer"])) // words_of(r.BUFFERED)
+
+    @property
     def link_of_channel(self) -> np.ndarray:
         """int64[channel] the link of each of `channels`."""
         return np.repeat(self._used(), self._count[self._used()])
@@ -136,27 +155,34 @@ class CreditTables:
             return
         count = self._count[links]
         depth = np.repeat(self._of_node("buffer_flits")[self._machine.edge_dst[links]], count)
-        words = words_of(r.CHANNEL) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
+        words = (words_of(r.CHANNEL) + words_of(r.SENDER)) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
         what = (
             f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
         )
         check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
         each = words_of(r.BUFFERED) * depth
         channels = self._take(words, 8)
-        buffers = channels + words_of(r.CHANNEL) * len(depth)
+        senders = channels + words_of(r.CHANNEL) * len(depth)
+        buffers = senders + words_of(r.SENDER) * len(depth)
         self._memory.rows(buffers, r.BUFFERED, int(depth.sum()))["flit"] = codes.NONE
         rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
-        rows["depth"] = depth
         rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
-        rows["buffer"] = rows["front"] = rows["back"] = buffers + np.cumsum(each) - each
+        rows["buffer"] = rows["front"] = buffers + np.cumsum(each) - each
+        rows["end"] = rows["buffer"] + each
+        known = self._memory.rows(senders, r.SENDER, len(depth))
+        known["buffer"] = known["back"] = rows["buffer"]
+        known["end"] = rows["end"]
         rows["onward"] = rows["given"] = codes.NONE
         edge = np.repeat(links, count)
+        rows["due"] = self._dues[self._machine.edge_dst[edge]] + self._inward[edge] + rows["index"]
         rows["input"] = self._inputs[edge] + words_of(r.INPUT) * (rows["index"] % self._control.input_speedup)
         lanes = self._lanes[self._machine.edge_dst[edge]]
         places = channels + words_of(r.CHANNEL) * np.arange(len(depth))
         self._memory.words[(lanes + self._inward[edge] + rows["index"])[lanes > 0]] = places[lanes > 0]
         self._places[links] = channels + words_of(r.CHANNEL) * first
-        self._memory.rows(self["links"], r.LINK, len(self._count))["channels"] = self._places
+        table = self._memory.rows(self["links"], r.LINK, len(self._count))
+        table["channels"] = self._places
+        table["senders"][links] = senders + words_of(r.SENDER) * first
 
     def _make_copies(self, station: np.ndarray) -> None:
         """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
@@ -173,7 +199,7 @@ class CreditTables:
             place = self._take(each * count * words, 8)
             rows, at = self._memory.rows(place, r.COPY, each * count), np.repeat(np.arange(count), each)
             channels = self._memory.rows(int(self._places[link]), r.CHANNEL, count)
-            for field in ("depth", "buffer", "index", "input"):
+            for field in ("end", "buffer", "index", "input"):
                 rows[field] = channels[field][at]
             rows["channel"] = self._places[link] + words_of(r.CHANNEL) * at
             inputs = self._memory.rows(int(self._inputs[link]), r.INPUT, self._control.input_speedup)
@@ -331,7 +357,6 @@ class CreditTables:
         rows["first"] = np.arange(speedup)
         rows["number"] = far_port[edge] * speedup + np.arange(speedup)
         rows["channel_n"], rows["returning"] = self._count[edge], self._returning[edge]
-        rows["dues"] = self._dues[machine.edge_dst[edge]] + self._inward[edge]
         rows["link"] = self["links"] + words_of(r.LINK) * edge
         routers = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
         first = np.searchsorted(machine.edge_dst[order], self._routers)

@@ -480,7 +480,6 @@ ROUTER = record(
 # An input of the switch of a router; a port has as many as the input speed-up. Links to other nodes have them, too.
 INPUT = record(
     "returning",  # cycles until the credit of a flit that leaves a buffer of its port can be used
-    int32("dues"),  # of the first lane of its port
     int32("copies"),  # place of the copies of packets in the buffers of its port, or 0: none forks
     int32("link"),  # place of the link to its port
     int16("accept"),  # the output that comes first
@@ -522,7 +521,7 @@ LINK = record(
     int32("crossing"),  # cycles from the grant of the switch to the buffer behind it; 0: it is no whole number
     int32("receiver"),  # actor, or NONE
     int32("dues"),  # of the first lane of its receiver that belongs to the link; without a receiver it means nothing
-    int32("channels"),  # place of its virtual channels
+    int32("senders"),  # place of what its sender knows of its first virtual channel
     int16("channel_n"),
     int16("outward"),  # number of its first virtual channel among those of its sender
     int16("port"),
@@ -536,7 +535,7 @@ LINK = record(
     int32("ending"),  # as `crossing`, until the credit of a flit that ends here can be used
     int32("sending"),  # as `crossing`, from the source
     int32("source"),  # actor that sends what begins here
-    int32("returned_n"),
+    int32("channels"),  # place of its virtual channels
     "packets",  # that count as under way, if their number is limited
     # Of the source.
     "first",  # transfer in the queue, or NONE
@@ -545,40 +544,46 @@ LINK = record(
     "flits_left",  # of the packet under way
     "taken",  # number of that packet's virtual channel, or NONE
     "taken_last",
-    "returns",  # place of the cycles in which some of the packets no longer do, in order
+    int32("returns"),  # place of the cycles in which some of the packets no longer do, in order
+    int32("returned_n"),
     words=24,
 )
-# What flits read at either end is one cache line.
+# What the receiver of a virtual channel knows of it, a cache line. Only the receiver reads and writes it while flits go on.
 CHANNEL = record(
-    # Seen by the receiver.
     "ready",  # the cycle from which on the packet at the front may ask: for a channel, then for the switch
     "allowed",  # bits of the channels that it may take on its next link; or how many copies it has
     int32("buffer"),  # place of its slots, a ring
+    int32("end"),  # place after them
     int32("front"),  # place of the slot of the first flit, or of what comes next
-    int32("n"),
-    int32("depth"),
     int32("onward"),  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
-    int32("given"),  # place of the channel that it has got there, or NONE; or of the first copy
+    int32("given"),  # place of the SENDER of the channel that it has got there, or NONE; or of the first copy
     int32("input"),  # place of its INPUT
+    int32("due"),  # place of the cycle since which its receiver can see its front
     int16("index"),
     int16("is_last"),  # the onward link is the last of the route
     int16("accept"),  # the output channel that comes first
-    int16("grant"),  # of the sender: the input channel that comes first
-    # Seen by the sender.
-    int32("back"),  # place of the slot that the next flit takes, when its credit is back
     words=8,
+)
+# What the sender of a virtual channel knows of it. Those of a link stand side by side.
+SENDER = record(
+    int32("buffer"),
+    int32("end"),
+    int32("back"),  # place of the slot that the next flit takes, when its credit is back
+    int16("grant"),  # the input channel that comes first
+    int16("credited"),  # 1: it is known to have a credit
+    words=2,
 )
 COPIES = -2  # the packet at the front goes on to several links
 COPY = record(  # of such a packet; what a virtual channel has, too, stands in the same place
     "ready",
     "allowed",
     int32("buffer"),
+    int32("end"),
     int32("front"),  # of the flits that have not passed
-    int32("passed"),  # flits that have passed and still are in the buffer
-    int32("depth"),
     int32("onward"),
     int32("given"),
     int32("input"),
+    int32("passed"),  # flits that have passed and still are in the buffer
     int16("index"),
     int16("is_last"),  # as of a channel, and IS_COPY
     int16("accept"),

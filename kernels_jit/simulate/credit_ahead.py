@@ -11,7 +11,8 @@ from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import ROUTER_WORDS, channel_at, router_at
+from kernels_jit.layout.access import ROUTER_WORDS, WAY_WORDS, buffered_at, channel_at, router_at, state_at
+from kernels_jit.layout.records import STEP_MASK
 from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes
 
 _NONE = codes.NONE
@@ -19,13 +20,16 @@ _NONE = codes.NONE
 
 @inner
 def fetch_ahead(m, credit, actor, first, todo):
-    """Before an actor is served: fetch what it and the next two read. These are bits of `todo`, of actors from `first` on."""
+    """Before an actor is served: fetch what it and the next three read. These are bits of `todo`, of actors from `first` on."""
+    if todo != 0:
+        fetch_onward(m, credit, first + lowest_bit(todo))
+        todo &= todo - 1
     if todo != 0:
         fetch_channels(m, credit, first + lowest_bit(todo))
         todo &= todo - 1
     if todo != 0:
         fetch_lanes(m, credit, first + lowest_bit(todo))
-    fetch_onward(m, credit, actor)
+    fetch_ways(m, credit, actor)
 
 
 @inlined
@@ -65,3 +69,17 @@ def fetch_onward(m, credit, actor):
                 is_known = channel.given != _NONE
                 prefetch(m, choose(is_known, channel.onward, channel.input))
                 prefetch(m, choose(is_known, channel.given, channel.input))
+
+
+@inlined
+def fetch_ways(m, credit, actor):
+    """Fetch the ways of heads at these fronts."""
+    if actor < credit.router_n:
+        router, ways = router_at(m, credit.routers + actor * ROUTER_WORDS), state_at(m, 0).ways
+        for first in range(0, router.room, WORD_LANES):
+            todo = busy_lanes(m, router, first)
+            while todo != 0:
+                channel = channel_at(m, m[router.lanes + first + lowest_bit(todo)])
+                todo &= todo - 1
+                way = ways + (((buffered_at(m, channel.front).flit & STEP_MASK) >> 1) + 1) * WAY_WORDS
+                prefetch(m, choose(channel.onward == _NONE, way, channel.front))

@@ -10,7 +10,7 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import channel_at, input_at, link_at
 from kernels_jit.layout.records import PORTS_MOST
-from kernels_jit.simulate.credit_link import channel_of, front_of, has_credit
+from kernels_jit.simulate.credit_link import front_of, has_credit, sender_of
 
 _NONE = codes.NONE
 RANK_SHIFT = 6  # a rank ends in the number of a virtual channel
@@ -23,7 +23,7 @@ PORT_MASK = PORTS_MOST - 1
 def have_credit(m, link, some, cycle):
     """Whether any of some virtual channels of a link has a credit."""
     while some != 0:
-        if has_credit(m, channel_of(m, link, lowest_bit(some)), cycle):
+        if has_credit(m, sender_of(link, lowest_bit(some)), cycle):
             return True
         some &= some - 1
     return False

@@ -10,10 +10,11 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import ASK_WORDS, CHANNEL_WORDS, ask_at, channel_at, link_at
+from kernels_jit.layout.access import ASK_WORDS, ask_at, channel_at, link_at, sender_at
 from kernels_jit.layout.records import NEVER
-from kernels_jit.simulate.credit_link import channel_of, count_credits, first_from, front_of
+from kernels_jit.simulate.credit_link import count_credits, first_from, front_of, sender_of
 
 _NONE = codes.NONE
 
@@ -60,13 +61,14 @@ def first_accepted(m, place, ask, some):
 def give(m, credit, router, place, ask, index, is_turned, cycle):
     """Give a virtual channel of a link to one that asks; pointers move past each other if `is_turned`."""
     link, channel = link_at(m, place), channel_at(m, ask.channel)
-    given = link.channels + index * CHANNEL_WORDS
+    given = sender_of(link, index)
+    prefetch(m, sender_at(m, given).back)
     channel.given, channel.ready = given, cycle + router.vc_allocation
     link.held |= np.int64(1) << index
     credit.moved = max(credit.moved, cycle)
     if is_turned:
         grant, accept = ask.number + 1, link.outward + index + 1
-        channel_at(m, given).grant = 0 if grant == router.inputs_n else grant
+        sender_at(m, given).grant = 0 if grant == router.inputs_n else grant
         channel.accept = 0 if accept == router.outputs_n else accept
 
 
@@ -85,7 +87,7 @@ def chain_asks(m, credit, place, asks):
 @inlined
 def turn_of(m, router, place, index, number):
     """How far an asking one is from the pointer of a virtual channel of a link."""
-    turn = number - channel_of(m, link_at(m, place), index).grant
+    turn = number - sender_at(m, sender_of(link_at(m, place), index)).grant
     return turn + choose(turn < 0, router.inputs_n, 0)
 
 
@@ -167,7 +169,7 @@ def give_by_age(m, credit, router, place, asks, cycle):
         ask = ask_at(m, to)
         most, index, todo = -1, 0, ask.free & ~link.held
         while todo != 0:
-            credits = count_credits(m, channel_of(m, link, lowest_bit(todo)), cycle)
+            credits = count_credits(m, sender_at(m, sender_of(link, lowest_bit(todo))), cycle)
             if credits > most:
                 most, index = credits, lowest_bit(todo)
             todo &= todo - 1

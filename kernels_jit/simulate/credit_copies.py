@@ -26,6 +26,7 @@ from kernels_jit.simulate.credit_bids import bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask
 from kernels_jit.simulate.credit_link import (
     cross,
+    depth_of,
     front_of,
     has_credit,
     held_channels,
@@ -71,13 +72,11 @@ def serve_copies(m, credit, lane, channel, asks, cycle):
     for number in range(channel.allowed):
         place = channel.given + number * CHANNEL_WORDS
         copy = copy_at(m, place)
-        if copy.is_over == 1 or copy.passed == channel.n or copy.ready > cycle:
-            continue
-        if front_of(m, copy).cycle > cycle:
+        if copy.is_over == 1 or copy.ready > cycle or not is_waiting(m, copy, cycle):
             continue
         onward = link_at(m, copy.onward)
         if copy.given != _NONE:
-            if is_free(credit, onward, cycle) and has_credit(m, channel_at(m, copy.given), cycle):
+            if is_free(credit, onward, cycle) and has_credit(m, copy.given, cycle):
                 able |= np.int64(1) << number
                 least = min(least, copy.passed)
             continue
@@ -95,6 +94,13 @@ def serve_copies(m, credit, lane, channel, asks, cycle):
         if copy_at(m, place).passed == least:
             wanted |= bid(m, credit, place)
     return asks, asked, wanted
+
+
+@inlined
+def is_waiting(m, copy, cycle):
+    """Whether a flit that can be seen in a cycle has not passed as a copy."""
+    front = front_of(m, copy)
+    return copy.passed < depth_of(copy) and front.flit != _NONE and front.cycle <= cycle
 
 
 @inlined
@@ -123,7 +129,7 @@ def pass_along(m, op, times, credit, wanted, cycle):
             if copy.is_last < IS_COPY or copy.channel != winner.channel or copy.passed + 1 != winner.passed:
                 continue
             m[credit.bids + output] = 0
-            if copy.given != _NONE and has_credit(m, channel_at(m, copy.given), cycle):
+            if copy.given != _NONE and has_credit(m, copy.given, cycle):
                 pass_copy(m, op, times, credit, place, cycle)
 
 
@@ -132,7 +138,7 @@ def pass_copy(m, op, times, credit, place, cycle):
     """The next flit of a copy passes the switch; it leaves the buffer if it is the last copy of that flit."""
     copy = copy_at(m, place)
     flit, is_last = copy.flit | front_of(m, copy).flit & 1, copy.is_last & 1 == 1
-    onward, given = link_at(m, copy.onward), channel_at(m, copy.given)
+    onward, given = link_at(m, copy.onward), copy.given
     copy.front = slot_after(copy, copy.front)
     copy.passed += 1
     if flit & 1:

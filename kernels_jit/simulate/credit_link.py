@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.bits import lowest_bit, quotient
 from kernels_jit.compile.branches import choose, rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import prefetch
@@ -12,6 +12,7 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     BUFFERED_WORDS,
     CHANNEL_WORDS,
+    SENDER_WORDS,
     WAY_WORDS,
     buffered_at,
     channel_at,
@@ -19,6 +20,7 @@ from kernels_jit.layout.access import (
     input_at,
     link_at,
     route_at,
+    sender_at,
     state_at,
     step_at,
     transfer_at,
@@ -40,23 +42,48 @@ def channel_of(m, link, index):
 
 
 @inlined
+def sender_of(link, index):
+    """The place of what the sender of a link knows of a virtual channel."""
+    return link.senders + index * SENDER_WORDS
+
+
+@inlined
 def front_of(m, channel):
     """The slot at the front of the buffer of a virtual channel."""
     return buffered_at(m, channel.front)
 
 
 @inlined
-def slot_after(channel, place):
-    """Where the next slot in the buffer of a virtual channel stands."""
-    end = channel.buffer + channel.depth * BUFFERED_WORDS
-    return choose(place + BUFFERED_WORDS == end, channel.buffer, place + BUFFERED_WORDS)
+def slot_after(ring, place):
+    """Where the next slot in a buffer stands, which a virtual channel, its sender or a copy has."""
+    return choose(place + BUFFERED_WORDS == ring.end, ring.buffer, place + BUFFERED_WORDS)
 
 
 @inlined
-def slot_before(channel, place):
+def slot_before(ring, place):
     """Where the slot before stands."""
-    end = channel.buffer + channel.depth * BUFFERED_WORDS
-    return choose(place == channel.buffer, end, place) - BUFFERED_WORDS
+    return choose(place == ring.buffer, ring.end, place) - BUFFERED_WORDS
+
+
+@inlined
+def depth_of(ring):
+    """How many slots a buffer has."""
+    return quotient(ring.end - ring.buffer, BUFFERED_WORDS)
+
+
+@inlined
+def is_empty(m, place):
+    """Whether a slot has no flit."""
+    return buffered_at(m, place).flit == _NONE
+
+
+@inner
+def count_flits(m, channel):
+    """How many flits are in the buffer of a virtual channel."""
+    number, place = 0, channel.front
+    while number < depth_of(channel) and not is_empty(m, place):
+        number, place = number + 1, slot_after(channel, place)
+    return number
 
 
 @inlined
@@ -66,9 +93,8 @@ def take_front(m, channel, cycle):
     front, following = buffered_at(m, place), slot_after(channel, place)
     flit, front.flit = front.flit, _NONE
     channel.front = following
-    channel.n -= 1
     after = buffered_at(m, following)
-    m[into.dues + channel.index] = choose(after.flit == _NONE, NEVER, after.cycle)
+    m[channel.due] = choose(after.flit == _NONE, NEVER, after.cycle)
     if CHECKED:
         served = credit_at(m, state_at(m, 0).credit).served
         assert cycle + into.returning >= served, "a credit is back in a cycle that is over"
@@ -77,9 +103,19 @@ def take_front(m, channel, cycle):
 
 
 @inlined
-def has_credit(m, channel, cycle):
-    """Whether the sender of a virtual channel has a credit in a cycle."""
-    return is_back(m, channel.back, cycle)
+def has_credit(m, place, cycle):
+    """Whether the sender of a virtual channel has a credit in a cycle, of which it may know."""
+    sender = sender_at(m, place)
+    if CHECKED and sender.credited != 0:
+        assert is_back(m, sender.back, cycle), "a sender knows of a credit that is not back"
+    return sender.credited != 0 or is_back(m, sender.back, cycle)
+
+
+@inlined
+def note_credit(m, credit, sender, back, cycle):
+    """In a large network the sender of a virtual channel notes whether it has a credit for the next slot."""
+    if CHECKED or credit.is_large == 1:
+        sender.credited = is_back(m, back, cycle)
 
 
 @inlined
@@ -90,51 +126,52 @@ def is_back(m, place, cycle):
 
 
 @inlined
-def return_credit(m, channel, place, cycle):
+def return_credit(m, ring, place, cycle):
     """The credit of a slot, the last that is free, can be used from a cycle on. Those of others may be back later."""
-    before = buffered_at(m, slot_before(channel, place))
+    before = buffered_at(m, slot_before(ring, place))
     if rarely((before.flit == _NONE) & (before.cycle > cycle)):
-        place = make_way(m, channel, place, cycle)
+        place = make_way(m, ring, place, cycle)
     buffered_at(m, place).cycle = cycle
 
 
 @inner
-def make_way(m, channel, last, cycle):
+def make_way(m, ring, last, cycle):
     """Credits that can be used after a cycle go back by one slot, to the last that is free. Returns the place before them."""
-    place, before = last, slot_before(channel, last)
-    while before != last and buffered_at(m, before).flit == _NONE and buffered_at(m, before).cycle > cycle:
+    place, before = last, slot_before(ring, last)
+    while before != last and is_empty(m, before) and buffered_at(m, before).cycle > cycle:
         buffered_at(m, place).cycle = buffered_at(m, before).cycle
-        place, before = before, slot_before(channel, before)
+        place, before = before, slot_before(ring, before)
     return place
 
 
 @inlined
-def use_credit(m, channel, cycle):
-    """A flit that takes no slot uses a credit of a virtual channel, which can be used again from a cycle on."""
-    place, following = channel.back, slot_after(channel, channel.back)
-    if rarely(channel.n > 0):
-        place = pass_credits(m, channel)
+def use_credit(m, credit, link, sender, cycle, later_cycle):
+    """A flit that takes no slot uses a credit of a virtual channel, which can be used again from a later cycle on."""
+    place, following = sender.back, slot_after(sender, sender.back)
+    if link.receiver == _NONE:
+        sender.back = following
     else:
-        channel.front = channel.back = following
-    return_credit(m, channel, place, cycle)
+        place = pass_credits(m, sender)
+    return_credit(m, sender, place, later_cycle)
+    note_credit(m, credit, sender, sender.back, cycle)
 
 
 @inner
-def pass_credits(m, channel):
-    """The first credit of a virtual channel with flits is used, and the others go forward. Returns the place of the last."""
-    place, following = channel.back, slot_after(channel, channel.back)
-    while following != channel.front:
+def pass_credits(m, sender):
+    """The first credit of a virtual channel is used, and the others go forward. Returns the place of the last."""
+    place, following = sender.back, slot_after(sender, sender.back)
+    while following != sender.back and is_empty(m, following):
         buffered_at(m, place).cycle = buffered_at(m, following).cycle
-        place, following = following, slot_after(channel, following)
+        place, following = following, slot_after(sender, following)
     return place
 
 
 @inner
-def count_credits(m, channel, cycle):
+def count_credits(m, sender, cycle):
     """How many credits the sender of a virtual channel has in a cycle."""
-    number, place = 0, channel.back
-    while number < channel.depth - channel.n and is_back(m, place, cycle):
-        number, place = number + 1, slot_after(channel, place)
+    number, place = 0, sender.back
+    while number < depth_of(sender) and is_back(m, place, cycle):
+        number, place = number + 1, slot_after(sender, place)
     return number
 
 
@@ -152,8 +189,8 @@ def release_channels(m, link, cycle):
     todo = link.sent
     while todo != 0:
         bit = todo & -todo
-        channel = channel_of(m, link, lowest_bit(todo))
-        if channel.n == 0 and is_back(m, slot_before(channel, channel.back), cycle):
+        sender = sender_at(m, sender_of(link, lowest_bit(todo)))
+        if is_back(m, slot_before(sender, sender.back), cycle):
             link.held &= ~bit
             link.sent &= ~bit
         todo &= todo - 1
@@ -185,12 +222,14 @@ def first_from(bits, start):
 
 
 @inlined
-def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
+def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     """A flit goes over a link to the buffer of a virtual channel, or to its destination if the link is the last.
 
+    `given`: the place of what the sender knows of that channel.
     `is_sent`: by a source, and not through the switch.
     """
     crossing = link.sending if is_sent else link.crossing
+    sender, index = sender_at(m, given), quotient(given - link.senders, SENDER_WORDS)
     state, start = state_at(m, 0), cycle * credit.cycle_fs
     if crossing == 0:
         start = max(start, link.free_fs)
@@ -198,7 +237,7 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     link.flits += 1
     state.events += 1
     credit.moved = max(credit.moved, cycle)
-    tail = (flit & 1) << channel.index  # no bit if it is none: whether it is one is hard to guess
+    tail = (flit & 1) << index  # no bit if it is none: whether it is one is hard to guess
     if credit.tail_credit == 1:
         link.sent |= tail
     else:
@@ -206,7 +245,8 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     # Only now, for the sake of the caches: few flits need the times.
     if is_last:
         arrival, ending = start + (link.sending_fs if is_sent else link.crossing_fs), 0 if is_sent else link.ending
-        use_credit(m, channel, cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle))
+        back = cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle)
+        use_credit(m, credit, link, sender, cycle, back)
         end(m, op, times, credit, flit, arrival, cycle)
         return
     if crossing > 0:
@@ -214,20 +254,19 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, is_sent):
     else:
         crossing_fs = link.sending_fs if is_sent else link.crossing_fs
         seen = later(credit, start + crossing_fs + link.overhead_fs, cycle)
-    place = channel.back
+    place, due = sender.back, link.dues + index
     if CHECKED:
-        assert channel.n < channel.depth, "a buffer holds more flits than its depth"
+        assert is_empty(m, place), "a buffer holds more flits than its depth"
         assert seen >= credit.served, "a flit can be seen in a cycle that is over"
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit
-    channel.back = slot_after(channel, place)
-    channel.n += 1
-    if credit.is_large == 0 or channel.n == 1:  # whether others are there is hard to guess, and it makes no difference
-        due = link.dues + channel.index
-        m[due] = min(m[due], seen)
-        prefetch(m, state.ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)  # a head looks there when it is seen
-        if seen < m[credit.wakes + link.receiver]:
-            wake(m, credit, link.receiver, seen)
+    following = slot_after(sender, place)
+    sender.back = following
+    note_credit(m, credit, sender, following, cycle)
+    m[due] = min(m[due], seen)  # of a buffer with other flits, too: whether there are any is hard to guess
+    prefetch(m, state.ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)  # a head looks there when it is seen
+    if seen < m[credit.wakes + link.receiver]:
+        wake(m, credit, link.receiver, seen)
 
 
 @inner

@@ -24,11 +24,11 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD, WAY_SHIFT
 from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, next_due
 from kernels_jit.simulate.credit_link import (
-    channel_of,
     end_packet,
     front_of,
     has_credit,
     is_idle,
+    sender_of,
     take_front,
 )
 from kernels_jit.simulate.credit_queue import first_cycle, later
@@ -83,9 +83,8 @@ def serve_port(m, op, times, credit, memory, port, cycle):
         if link.taken == _NONE:
             return cycle + 1
         link.flits_left, m[ring + _SENDING] = reply.flits, 1
-    channel = channel_of(m, link, link.taken)
-    if has_credit(m, channel, cycle):
-        send(m, op, times, credit, link, channel, reply.transfer, number, cycle)
+    if has_credit(m, sender_of(link, link.taken), cycle):
+        send(m, op, times, credit, link, reply.transfer, number, cycle)
         if link.taken == _NONE:
             charge_source(m, credit, link, reply.flits, reply.cycle * credit.cycle_fs)
             first = m[ring + _FIRST] + 1

@@ -103,7 +103,7 @@ def serve_router(m, op, times, credit, router, cycle):
                     continue
                 if onward.free_fs >= until_fs or not have_credit(m, onward, free, cycle):
                     continue
-            elif onward.free_fs >= until_fs or not has_credit(m, channel_at(m, channel.given), cycle):
+            elif onward.free_fs >= until_fs or not has_credit(m, channel.given, cycle):
                 continue
             port, number = onward.port, (channel.input - router.switch) // INPUT_WORDS
             best, wants = credit.winners + port, credit.matches + number
@@ -208,9 +208,10 @@ def bid_by_age(m, credit, asks, cycle):
     for number in range(asks):
         ask = ask_at(m, credit.asks + number * ASK_WORDS)
         channel = channel_at(m, ask.channel)
-        if channel.given == _NONE or not is_free(credit, link_at(m, channel.onward), cycle):
+        onward = link_at(m, channel.onward)
+        if channel.given == _NONE or not is_free(credit, onward, cycle):
             continue
-        if has_credit(m, channel_at(m, channel.given), cycle):
+        if has_credit(m, channel.given, cycle):
             wanted |= bid(m, credit, ask.channel)
     return wanted
 
@@ -352,7 +353,7 @@ def turn_pointers(m, credit, router, place, is_turned, cycle):
     while turn >= into.channel_n:
         turn -= into.channel_n
     into.first = turn
-    return channel.given != _NONE and has_credit(m, channel_at(m, channel.given), cycle)
+    return channel.given != _NONE and has_credit(m, channel.given, cycle)
 
 
 @inlined
@@ -360,7 +361,7 @@ def pass_flit(m, op, times, credit, place, cycle):
     """The flit at the front of a virtual channel passes the switch."""
     channel = channel_at(m, place)
     flit, is_last = take_front(m, channel, cycle), channel.is_last == 1
-    onward, given = link_at(m, channel.onward), channel_at(m, channel.given)
+    onward, given = link_at(m, channel.onward), channel.given
     if CHECKED:
         assert _NONE == -1, "NONE is not all bits"
     tail = -(flit & 1)  # all bits, which are NONE, or no bit

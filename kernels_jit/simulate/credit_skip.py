@@ -20,7 +20,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import PERIOD_ROW, STATE_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_claims import row_of
-from kernels_jit.simulate.credit_link import channel_of
+from kernels_jit.simulate.credit_link import channel_of, depth_of
 from kernels_jit.simulate.credit_memory import ring_of
 from kernels_jit.simulate.credit_state import memory_of, reply_place, source_of
 
@@ -87,7 +87,7 @@ def shift_link(m, credit, link, channels, cycles, flits):
             continue
         channel = channel_of(m, link, index)
         channel.ready += cycles
-        for number in range(channel.depth):
+        for number in range(depth_of(channel)):
             buffered_at(m, channel.buffer + number * BUFFERED_WORDS).cycle += cycles
 
 

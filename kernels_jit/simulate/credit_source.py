@@ -9,7 +9,7 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import link_at, route_at, transfer_at, way_at
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, WAY_ENDS
-from kernels_jit.simulate.credit_link import channel_of, cross, first_from, has_credit, held_channels, is_idle
+from kernels_jit.simulate.credit_link import cross, first_from, has_credit, held_channels, is_idle, sender_of
 from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
 from kernels_jit.simulate.credit_waits import charge_source
 
@@ -42,12 +42,11 @@ def serve_source(m, op, times, credit, link, cycle):
         if link.taken == _NONE:
             is_known = credit.outstanding > 0 and link.packets == credit.outstanding and link.returned_n > 0
             return m[link.returns] if is_known else cycle + 1
-    channel = channel_of(m, link, link.taken)
-    if not has_credit(m, channel, cycle):
+    if not has_credit(m, sender_of(link, link.taken), cycle):
         return cycle + 1
     place = link.first
     link.flits_sent += 1
-    send(m, op, times, credit, link, channel, place, transfer.from_step, cycle)
+    send(m, op, times, credit, link, place, transfer.from_step, cycle)
     if link.taken == _NONE and link.flits_sent == transfer.flits:
         charge_source(m, credit, link, transfer.flits, transfer.start_fs)
         leave_queue(m, credit, link)
@@ -55,14 +54,14 @@ def serve_source(m, op, times, credit, link, cycle):
 
 
 @inlined
-def send(m, op, times, credit, link, channel, place, number, cycle):
+def send(m, op, times, credit, link, place, number, cycle):
     """A source sends a flit of the packet under way, which takes the first link of a step of its transfer's route."""
     link.flits_left -= 1
-    is_tail = link.flits_left == 0
+    is_tail, given = link.flits_left == 0, sender_of(link, link.taken)
     if is_tail:
         link.taken = _NONE
     flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_at(m, number).link & WAY_ENDS != 0
-    cross(m, op, times, credit, link, channel, flit, is_last, cycle, True)
+    cross(m, op, times, credit, link, given, flit, is_last, cycle, True)
 
 
 @inlined
@@ -85,7 +84,7 @@ def take_channel(m, link, allowed, cycle):
     turn, free = link.taken_last + 1, allowed & ~held_channels(m, link, cycle)
     while free != 0:
         index = first_from(free, 0 if turn == link.channel_n else turn)
-        if has_credit(m, channel_of(m, link, index), cycle):
+        if has_credit(m, sender_of(link, index), cycle):
             link.taken = link.taken_last = index
             link.held |= np.int64(1) << index
             return

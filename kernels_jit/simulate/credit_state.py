@@ -18,13 +18,22 @@ from kernels_jit.layout.access import (
     link_at,
     memory_at,
     reply_at,
+    sender_at,
     station_at,
     transfer_at,
     way_at,
 )
 from kernels_jit.layout.records import PERIOD_ROW, REPLY_HEAD, STATE_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_claims import row_of
-from kernels_jit.simulate.credit_link import channel_of, count_credits, held_channels, slot_after
+from kernels_jit.simulate.credit_link import (
+    channel_of,
+    count_credits,
+    count_flits,
+    depth_of,
+    held_channels,
+    sender_of,
+    slot_after,
+)
 from kernels_jit.simulate.credit_memory import ring_of
 
 _NONE = codes.NONE
@@ -132,24 +141,25 @@ def note_link(m, credit, link, at, begin, keep):
 @inner
 def note_channel(m, link, index, at, end, begin, keep):
     """A virtual channel: credits here and under way, and the buffer."""
-    channel = channel_of(m, link, index)
-    here = count_credits(m, channel, begin)
-    under_way = channel.depth - channel.n - here
-    if at + _CHANNEL_WORDS + under_way + 2 * channel.n > end:
+    channel, sender = channel_of(m, link, index), sender_at(m, sender_of(link, index))
+    here, held = count_credits(m, sender, begin), count_flits(m, channel)
+    under_way = depth_of(channel) - held - here
+    if at + _CHANNEL_WORDS + under_way + 2 * held > end:
         return _NONE
     at = note(m, at, under_way, keep)
-    at = note(m, at, channel.n, keep)
-    at = note(m, at, channel.grant, keep)
+    at = note(m, at, held, keep)
+    at = note(m, at, sender.grant, keep)
     at = note(m, at, channel.accept, keep)
     at = note(m, at, channel.onward, keep)
     at = note(m, at, channel.given, keep)
     at = note(m, at, max(channel.ready - begin, 0), keep)
     place = channel.front
-    for _ in range(channel.n):
+    for _ in range(held):
         slot = buffered_at(m, place)
         at = note(m, at, slot.cycle - begin, keep)
         at = note(m, at, slot.flit, keep)
         place = slot_after(channel, place)
+    place = sender.back
     for number in range(here + under_way):
         if number >= here:
             at = note(m, at, buffered_at(m, place).cycle - begin, keep)

@@ -14,7 +14,7 @@ from kernels_jit.layout.access import ROUTER_WORDS, link_at, router_at, state_at
 from kernels_jit.layout.records import NEVER, WAY_SHIFT
 from kernels_jit.simulate.credit_actors import serve_actor, serve_cycles
 from kernels_jit.simulate.credit_claims import PAUSE, let_go, row_of
-from kernels_jit.simulate.credit_link import channel_of, front_of
+from kernels_jit.simulate.credit_link import channel_of, front_of, is_empty
 from kernels_jit.simulate.credit_schedule import put_off
 from kernels_jit.simulate.credit_skip import skip_periods
 from kernels_jit.simulate.credit_state import source_of
@@ -52,7 +52,7 @@ def router_of(m, credit, actor):
 def hide_link(m, link):
     """The lanes of a link look empty."""
     for index in range(link.channel_n):
-        if channel_of(m, link, index).n > 0:
+        if not is_empty(m, channel_of(m, link, index).front):
             m[link.dues + index] = NEVER
 
 
@@ -61,7 +61,7 @@ def show_link(m, link):
     """The lanes of a link with flits are seen again."""
     for index in range(link.channel_n):
         channel = channel_of(m, link, index)
-        if channel.n > 0:
+        if not is_empty(m, channel.front):
             m[link.dues + index] = front_of(m, channel).cycle
 
 

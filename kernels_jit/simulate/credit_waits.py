@@ -25,8 +25,9 @@ from kernels_jit.layout.access import (
     state_at,
 )
 from kernels_jit.layout.records import word_of
+from kernels_jit.simulate.credit_copies import is_waiting
 from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes
-from kernels_jit.simulate.credit_link import front_of, has_credit, held_channels, is_free, slot_after
+from kernels_jit.simulate.credit_link import count_flits, has_credit, held_channels, is_free, slot_after
 from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import look_up
 
@@ -59,15 +60,16 @@ def look_at_fronts(m, times, credit, router, cycle):
             if channel.onward == _NONE:
                 look_up(m, times, router, channel, cycle)
             if channel.onward != r.COPIES:
-                keep_front(m, credit, place, place, channel.n, True, seen, cycle)
+                keep_front(m, credit, place, place, count_flits(m, channel), True, seen, cycle)
                 seen += 1
                 continue
             is_first = True
             for number in range(channel.allowed):
                 at = channel.given + number * CHANNEL_WORDS
                 copy = copy_at(m, at)
-                if copy.is_over == 0 and copy.passed < channel.n and front_of(m, copy).cycle <= cycle:
-                    keep_front(m, credit, place, at, channel.n - copy.passed, is_first, seen, cycle)
+                if copy.is_over == 0 and is_waiting(m, copy, cycle):
+                    left = count_flits(m, channel) - copy.passed
+                    keep_front(m, credit, place, at, left, is_first, seen, cycle)
                     seen, is_first = seen + 1, False
     return seen
 
@@ -97,7 +99,7 @@ def count_behind(m, front, left, is_first, cycle):
 @inlined
 def count_left(m, place, at):
     """How many flits in the buffer of a virtual channel have not passed, or of these have no copy there that has."""
-    left = channel_at(m, place).n
+    left = count_flits(m, channel_at(m, place))
     return left if at == place else left - copy_at(m, at).passed
 
 
@@ -109,7 +111,7 @@ def find_cause(m, credit, channel, cycle):
     onward = link_at(m, channel.onward)
     if channel.given == _NONE:
         return _NO_CHANNEL if channel.allowed & ~held_channels(m, onward, cycle) == 0 else _LOST_CHANNEL
-    if not has_credit(m, channel_at(m, channel.given), cycle):
+    if not has_credit(m, channel.given, cycle):
         return _NO_CREDIT
     return _LOST_SWITCH if is_free(credit, onward, cycle) else _LINK_BUSY
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kernbench.engine import Session
+from kernbench.engine.credit_memory import CreditTables
 from kernbench.engine.memory import Memory
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -193,11 +194,11 @@ def _bounds(session: Session) -> Iterator[str]:
                 yield f"the transfer at {place} is awaited in the network and has {count} bounds"
 
 
-def list_slots(memory: Memory, channel: np.void, first: str) -> np.ndarray:
-    """BUFFERED[depth] the slots in the buffer of a virtual channel, from its front or from its back on."""
+def list_slots(memory: Memory, channel: np.void, first: int) -> np.ndarray:
+    """BUFFERED[depth] the slots in the buffer of a virtual channel, from a place on."""
     start = int(channel["buffer"])
-    slots = memory.rows(start, r.BUFFERED, int(channel["depth"]))
-    return np.roll(slots, (start - int(channel[first])) // words_of(r.BUFFERED))
+    slots = memory.rows(start, r.BUFFERED, CreditTables.depth_of(channel))
+    return np.roll(slots, (start - first) // words_of(r.BUFFERED))
 
 
 def _credits(session: Session) -> Iterator[str]:
@@ -206,27 +207,29 @@ def _credits(session: Session) -> Iterator[str]:
     Its receiver knows since when its front can be seen, or that it has none; where a suspended transfer is it sees none.
     """
     memory, hidden = session._memory, _find_hidden(session)
-    channels = memory.credit.channels
+    channels, senders, flits_held = memory.credit.channels, memory.credit.senders, memory.credit.held
     for number, channel in enumerate(channels):
-        slots = list_slots(memory, channel, "back")
-        credits = channel["depth"] - channel["n"]
+        slots = list_slots(memory, channel, int(senders["back"][number]))
+        credits = len(slots) - flits_held[number]
         if (slots["flit"][:credits] != NONE).any() or (slots["flit"][credits:] == NONE).any():
             yield f"channel {number} has lost or gained a credit"
         if (np.diff(slots["cycle"][:credits]) < 0).any():
             yield "a credit stands before one that can be used sooner"
+        if senders["credited"][number] and not (credits and slots["cycle"][0] < memory.credit["served"]):
+            yield "a sender knows of a credit that is not back"
     links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
-    for channel, edge in zip(channels, memory.credit.link_of_channel, strict=True):
+    for channel, held, edge in zip(channels, flits_held, memory.credit.link_of_channel, strict=True):
         if links["receiver"][edge] == NONE:
             continue
         seen = memory.words[links["dues"][edge] + channel["index"]]
-        if (seen != NEVER) != (channel["n"] > 0 and not hidden[edge]):
-            yield f"a channel of link {edge} has {channel['n']} flits and its receiver thinks otherwise"
+        if (seen != NEVER) != (held > 0 and not hidden[edge]):
+            yield f"a channel of link {edge} has {held} flits and its receiver thinks otherwise"
         elif seen != NEVER and seen != memory.words[channel["front"]]:
             yield "the front of a buffer can be seen in another cycle than its receiver thinks"
-    for channel in channels[channels["n"] > 0]:
-        held = list_slots(memory, channel, "front")[: channel["n"]]
-        flits = held["flit"]
-        if (np.diff(held["cycle"]) < 0).any():
+    for number in np.flatnonzero(flits_held):
+        slots = list_slots(memory, channels[number], int(channels["front"][number]))[: flits_held[number]]
+        flits = slots["flit"]
+        if (np.diff(slots["cycle"]) < 0).any():
             yield "a flit overtakes another in a buffer"
         between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
         if (flits[between] & 1 == 0).any():

@@ -26,7 +26,8 @@ LOOK = 997  # events between two looks at the memory
 COMPARED = {
     "LINK": "held sent free_fs grant first flits_left taken taken_last packets returns returned_n",
     "INPUT": "accept first",
-    "CHANNEL": "grant n onward given ready accept",
+    "CHANNEL": "onward given ready accept",
+    "SENDER": "grant",
     "CREDIT_MEMORY": "queues replies reserved coming first packet left ready_fs writes_first",
     "REPLY": "flits cycle",
     "BUFFERED": "cycle flit",
@@ -35,23 +36,26 @@ COMPARED = {
 COUNTED = {"LINK": "flits flits_sent"}
 SET_BY_OTHERS = {  # follows from fields that are compared, and from the route
     "LINK": "last",
-    "CHANNEL": "allowed is_last front back",  # where a ring begins does not matter
+    "CHANNEL": "allowed is_last front",  # where a ring begins does not matter
+    "SENDER": "back credited",  # whether it has noted that a slot is empty makes no difference
     "CREDIT_MEMORY": "last",  # what `dues` leads to follows from the buffers
     "REPLY": "transfer",
     "ROUTER": "sources",  # and what `dues` leads to
 }
 FIXED = {
-    "LINK": "channels channel_n outward dues full_fs port station crossing_fs crossing ending credit_fs receiver "
+    "LINK": "channels senders channel_n outward dues full_fs port station crossing_fs crossing ending credit_fs receiver "
     "overhead_fs sending_fs sending source",
-    "INPUT": "number channel_n returning dues copies link",
-    "CHANNEL": "depth buffer index input",
+    "INPUT": "number channel_n returning copies link",
+    "CHANNEL": "end buffer index input due",
+    "SENDER": "end buffer",
     "CREDIT_MEMORY": "dues room lanes outputs ports channel channel_n overhead_fs",
     "ROUTER": "dues room lanes outputs switch ports routing vc_allocation inputs_n outputs_n",
 }
 # Fields that are the same at the end of a run in both modes; others are places, or not settled.
 AT_THE_END = {
     "LINK": "free_fs grant taken taken_last flits_sent flits_left returned_n",
-    "CHANNEL": "grant accept n",
+    "CHANNEL": "accept",
+    "SENDER": "grant",
     "CREDIT_MEMORY": "reserved packet left ready_fs writes_first",
 }
 
@@ -92,10 +96,11 @@ def find_end_state(memory: Memory) -> dict[str, np.ndarray]:
     assert credit is not None
     links = memory.rows(credit["links"], r.LINK, credit["link_n"])
     memories = memory.rows(credit["memories"], r.CREDIT_MEMORY, credit["memory_n"])
-    tables = {"LINK": links, "CHANNEL": credit.channels, "CREDIT_MEMORY": memories}
+    tables = {"LINK": links, "CHANNEL": credit.channels, "SENDER": credit.senders, "CREDIT_MEMORY": memories}
     found = {f"{name} {field}": tables[name][field].copy() for name in tables for field in AT_THE_END[name].split()}
     inputs = memory.rows(credit["inputs"], r.INPUT, credit["link_n"] * credit["input_speedup"])
     found |= {f"INPUT {field}": inputs[field].copy() for field in ("accept", "first")}
+    found["flits in buffers"] = credit.held
     found["station free_fs"] = memory.stations["free_fs"].copy()
     found["station direction"] = memory.stations["direction"].copy()
     return found

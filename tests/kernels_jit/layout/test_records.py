@@ -47,7 +47,7 @@ def test_a_copy_has_what_a_virtual_channel_has_in_the_same_place():
         "ready",
         "is_last",
         "input",
-        "depth",
+        "end",
         "allowed",
         "accept",
         "index",
