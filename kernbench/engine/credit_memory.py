@@ -59,6 +59,7 @@ class CreditTables:
         depth = self._of_node("buffer_flits")[machine.edge_dst]
         words = self._count * (words_of(r.CHANNEL) + words_of(r.SENDER) + words_of(r.BUFFERED) * depth)
         self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
+        self["is_noted"] = int(self["is_large"] or CHECKED)
         self._write_levels()
         if memory["hybrid"]:
             self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)

@@ -374,6 +374,7 @@ CREDIT = record(
     "tail_credit",  # 1: a virtual channel is given again when all its credits are back
     "outstanding",  # packets of a source, or 0: without limit
     "is_large",  # 1: its state is larger than the second cache of a processor
+    "is_noted",  # 1: senders note that they have a credit: in large networks, and in checked runs
     "window",  # cycles that no actor takes to be seen by another
     "patience",  # cycles after which nothing is under way any more
     "served",  # cycles before this one are over

@@ -106,15 +106,15 @@ def take_front(m, channel, cycle):
 def has_credit(m, place, cycle):
     """Whether the sender of a virtual channel has a credit in a cycle, of which it may know."""
     sender = sender_at(m, place)
-    if CHECKED and sender.credited != 0:
-        assert is_back(m, sender.back, cycle), "a sender knows of a credit that is not back"
+    if CHECKED:
+        assert sender.credited == 0 or is_back(m, sender.back, cycle), "a sender knows of a credit that is not back"
     return sender.credited != 0 or is_back(m, sender.back, cycle)
 
 
 @inlined
 def note_credit(m, credit, sender, back, cycle):
     """In a large network the sender of a virtual channel notes whether it has a credit for the next slot."""
-    if CHECKED or credit.is_large == 1:
+    if credit.is_noted == 1:
         sender.credited = is_back(m, back, cycle)
 
 
