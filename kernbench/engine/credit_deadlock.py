@@ -24,14 +24,15 @@ def describe_packets(program: Program, memory: Memory, machine: Machine) -> str:
     """One sentence that names the packets at the fronts of buffers, the flits that they hold there, and what they wait for."""
     credit = memory.credit
     assert credit
-    held = np.flatnonzero(credit.held)
-    parts = [_describe(program, memory, credit, machine, int(number)) for number in held[:_MOST]]
+    flits = credit.held
+    held = np.flatnonzero(flits).tolist()
+    parts = [_describe(program, memory, credit, machine, number, int(flits[number])) for number in held[:_MOST]]
     if len(held) > _MOST:
         parts.append(f"{len(held) - _MOST} more packets")
     return f"no packet has moved since {format_ns(credit['moved'] * credit['cycle_fs'])}: " + "; ".join(parts)
 
 
-def _describe(program: Program, memory: Memory, credit: CreditTables, machine: Machine, number: int) -> str:
+def _describe(program: Program, memory: Memory, credit: CreditTables, machine: Machine, number: int, flits: int) -> str:
     channel: Any = credit.channels[number]
     link, index = int(credit.link_of_channel[number]), int(channel["index"])
     flit = int(memory.rows(int(channel["front"]), r.BUFFERED, 1)["flit"][0])
@@ -41,7 +42,7 @@ def _describe(program: Program, memory: Memory, credit: CreditTables, machine: M
     if channel["onward"] == r.COPIES:
         copies = memory.rows(int(channel["given"]), r.COPY, int(channel["allowed"]))
         onward_of = copies[np.flatnonzero(copies["passed"] == 0)[0]]
-    holds = f"a packet of {name} holds {credit.held[number]} flits of channel {index} of {machine.station_name[link]}"
+    holds = f"a packet of {name} holds {flits} flits of channel {index} of {machine.station_name[link]}"
     onward = (int(onward_of["onward"]) - credit["links"]) // words_of(r.LINK)
     what = "a channel" if onward_of["given"] == codes.NONE else "a credit"
     return f"{holds} and waits for {what} of {machine.station_name[onward]}"
