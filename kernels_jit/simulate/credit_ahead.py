@@ -1,7 +1,7 @@
 """Hints to the processor what routers will read that are served next in a window of a network with credits.
 
 The state of a network is larger than the first cache, and a router comes to its own through places that it reads one after
-the other. So what the router after the next one reads first is fetched two turns ahead, what that leads to one turn ahead.
+the other. So what a router reads first is fetched three turns ahead, what that leads to two turns, one turn and just before.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import ROUTER_WORDS, WAY_WORDS, buffered_at, channel_at, router_at, state_at
-from kernels_jit.layout.records import STEP_MASK
+from kernels_jit.layout.access import ROUTER_WORDS, channel_at, router_at
 from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes
+from kernels_jit.simulate.credit_link import front_of, next_way
 
 _NONE = codes.NONE
 
@@ -73,13 +73,12 @@ def fetch_onward(m, credit, actor):
 
 @inlined
 def fetch_ways(m, credit, actor):
-    """Fetch the ways of heads at these fronts."""
+    """Fetch the ways of heads at the fronts of the buffers of a router that are busy."""
     if actor < credit.router_n:
-        router, ways = router_at(m, credit.routers + actor * ROUTER_WORDS), state_at(m, 0).ways
+        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
         for first in range(0, router.room, WORD_LANES):
             todo = busy_lanes(m, router, first)
             while todo != 0:
                 channel = channel_at(m, m[router.lanes + first + lowest_bit(todo)])
                 todo &= todo - 1
-                way = ways + (((buffered_at(m, channel.front).flit & STEP_MASK) >> 1) + 1) * WAY_WORDS
-                prefetch(m, choose(channel.onward == _NONE, way, channel.front))
+                prefetch(m, choose(channel.onward == _NONE, next_way(m, front_of(m, channel).flit), channel.front))

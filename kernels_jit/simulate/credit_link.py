@@ -54,6 +54,12 @@ def front_of(m, channel):
 
 
 @inlined
+def next_way(m, flit):
+    """Where the way of a flit stands that has taken a step."""
+    return state_at(m, 0).ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS
+
+
+@inlined
 def slot_after(ring, place):
     """Where the next slot in a buffer stands, which a virtual channel, its sender or a copy has."""
     return choose(place + BUFFERED_WORDS == ring.end, ring.buffer, place + BUFFERED_WORDS)
@@ -147,9 +153,9 @@ def make_way(m, ring, last, cycle):
 @inlined
 def use_credit(m, credit, link, sender, cycle, later_cycle):
     """A flit that takes no slot uses a credit of a virtual channel, which can be used again from a later cycle on."""
-    place, following = sender.back, slot_after(sender, sender.back)
+    place = sender.back
     if link.receiver == _NONE:
-        sender.back = following
+        sender.back = slot_after(sender, place)
     else:
         place = pass_credits(m, sender)
     return_credit(m, sender, place, later_cycle)
@@ -264,7 +270,7 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     sender.back = following
     note_credit(m, credit, sender, following, cycle)
     m[due] = min(m[due], seen)  # of a buffer with other flits, too: whether there are any is hard to guess
-    prefetch(m, state.ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)  # a head looks there when it is seen
+    prefetch(m, next_way(m, flit))  # a head looks there when it is seen
     if seen < m[credit.wakes + link.receiver]:
         wake(m, credit, link.receiver, seen)
 

@@ -20,7 +20,6 @@ from kernels_jit.layout.access import (
     INPUT_WORDS,
     ROUTE_WORDS,
     TIME_WORDS,
-    WAY_WORDS,
     ask_at,
     channel_at,
     input_at,
@@ -53,6 +52,7 @@ from kernels_jit.simulate.credit_link import (
     has_credit,
     held_channels,
     is_free,
+    next_way,
     take_front,
 )
 
@@ -179,8 +179,7 @@ def bid_for(m, credit, bidders, some):
 @inlined
 def fetch_way(m, place):
     """Hint at the way of the flit at the front of a virtual channel."""
-    flit = front_of(m, channel_at(m, place)).flit
-    prefetch(m, state_at(m, 0).ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)
+    prefetch(m, next_way(m, front_of(m, channel_at(m, place)).flit))
 
 
 @inner
@@ -208,8 +207,7 @@ def bid_by_age(m, credit, asks, cycle):
     for number in range(asks):
         ask = ask_at(m, credit.asks + number * ASK_WORDS)
         channel = channel_at(m, ask.channel)
-        onward = link_at(m, channel.onward)
-        if channel.given == _NONE or not is_free(credit, onward, cycle):
+        if channel.given == _NONE or not is_free(credit, link_at(m, channel.onward), cycle):
             continue
         if has_credit(m, channel.given, cycle):
             wanted |= bid(m, credit, ask.channel)
