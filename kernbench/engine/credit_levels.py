@@ -8,22 +8,22 @@ from typing import Any, cast
 
 import numpy as np
 
-ACTORS = 64  # of a word, which has a level
+from kernels_jit.layout.records import PATCH_ACTORS
 
 
-def find_levels(words: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """int64[word] the level of each word of actors: those that see each other are of one level or of two that follow.
+def find_levels(patches: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """int64[patch] the level of each patch of actors: those that see each other are of one level or of two that follow.
 
     `links`: int64[link, 2] the actors that send over each link and that flits wait at behind it, or NONE. `nodes`:
     int64[link, 2] the nodes that it comes from and leads to; what ends at a node without an actor may go on over its links.
     """
     import networkx
 
-    library, level = cast("Any", networkx), np.zeros(words, np.int64)
+    library, level = cast("Any", networkx), np.zeros(patches, np.int64)
     near = library.Graph()
-    near.add_nodes_from(range(words))
+    near.add_nodes_from(range(patches))
     to, onward = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
-    for (sender, receiver), (src, dst) in zip((links // ACTORS).tolist(), nodes.tolist(), strict=True):
+    for (sender, receiver), (src, dst) in zip((links // PATCH_ACTORS).tolist(), nodes.tolist(), strict=True):
         onward[src].add(sender)
         if receiver < 0:
             to[dst].add(sender)
@@ -32,6 +32,6 @@ def find_levels(words: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     for node, senders in to.items():
         near.add_edges_from(product(senders, onward[node]))
     for part in library.connected_components(near):
-        for word, distance in library.single_source_shortest_path_length(near, min(part)).items():
-            level[word] = distance
+        for patch, distance in library.single_source_shortest_path_length(near, min(part)).items():
+            level[patch] = distance
     return level

@@ -38,7 +38,11 @@ class CreditTables:
         memory["credit"] = memory.take(words_of(r.CREDIT))
         self._routers, self._memories = np.flatnonzero(machine.is_router), np.array(sorted(machine.terminals), np.int64)
         self._routers_of, self._memories_of = (self._numbers(nodes) for nodes in (self._routers, self._memories))
-        self._first = {machine.terminals[node].first_station: at for at, node in enumerate(self._memories.tolist())}
+        self._memory_at = np.zeros(len(machine.stations.fs_per_flit), np.int64)
+        self._memory_at[[machine.terminals[node].first_station for node in self._memories.tolist()]] = np.arange(
+            len(self._memories)
+        )
+        self._sets = dict[int, int]()  # the number of each set of virtual channels, as bits
         self._fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)
         self._count = self._of_node("virtual_channels")[machine.edge_dst]
         self._inputs_n = np.bincount(machine.edge_dst, self._count, machine.node_count).astype(np.int64)
@@ -78,7 +82,7 @@ class CreditTables:
         self._memory.words[self._memory["credit"] + word_of(r.CREDIT, field)] = value
 
     def lay(self, route: np.ndarray, step: np.ndarray, known: int) -> np.ndarray:
-        """WAY[step] of new steps. Their virtual channels are made, and the window may become shorter. Errors: LimitError.
+        """uint32[step] the ways of new steps. Their channels are made, and the window may become shorter. Errors: LimitError.
 
         `route`: ROUTE[route]; `step`: STEP[step] with stations by number and kinds of channels, the new ones from `known` on.
         """
@@ -88,29 +92,35 @@ class CreditTables:
         self._make_channels(new["station"][:-1])
         self._narrow_window(new["station"][:-1], begins[known:-1], ends[known:-1])
         self._make_copies(step["station"][forks])
-        ways = np.zeros(len(new), r.WAY)
-        ways["link"] = self._lead_to(new["station"], ends[known:])
-        ways["channels"] = self._channels_of(new["station"], new["channels"])
+        station, is_link = new["station"], new["station"] < self._machine.edge_count
+        ways = (
+            np.where(is_link, station, self._memory_at[np.where(is_link, 0, station)]).astype(np.uint32) << r.WAY_SHIFT
+        )
+        ways |= self._sets_of(station, new["channels"], is_link) << r.CHANNELS_SHIFT
+        ways[ends[known:] & is_link] |= r.WAY_ENDS
         branches = route["start"][route["branches"] == 0]
-        ways["link"][branches[(branches >= known) & (whole[branches] == 0)] - known] |= r.BRANCHES
+        ways[branches[(branches >= known) & (whole[branches] == 0)] - known] |= r.BRANCHES
         return ways
 
-    def _lead_to(self, station: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """int64[step] for steps at stations the link of WAY: where it leads, and whether flits end there."""
-        links = self["links"] + words_of(r.LINK) * station << r.WAY_SHIFT | ends * r.WAY_ENDS
-        first = [self._first.get(int(at), 0) for at in station]
-        memories = self["memories"] + words_of(r.CREDIT_MEMORY) * np.array(first, np.int64) << r.WAY_SHIFT
-        return np.where(station < self._machine.edge_count, links, memories)
+    def _sets_of(self, station: np.ndarray, kind: np.ndarray, is_link: np.ndarray) -> np.ndarray:
+        """uint32[step] the number of the set of virtual channels of some kinds at some links; 0 for memories."""
+        key = np.where(is_link, 1 + kind * (r.PORTS_MOST + 1) + self._count[np.where(is_link, station, 0)], 0)
+        sets = np.zeros(int(key.max(initial=0)) + 1, np.uint32)
+        for one in np.flatnonzero(np.bincount(key)[1:]).tolist():
+            of, count = divmod(one, r.PORTS_MOST + 1)
+            sets[1 + one] = self._number_of_set(sum(1 << index for index in self._control.channels_of(of, count)))
+        return sets[key]
 
-    def _channels_of(self, station: np.ndarray, kind: np.ndarray) -> np.ndarray:
-        """int64[step] the virtual channels of some kinds at some stations, as bits; 0 for memories."""
-        link = station < self._machine.edge_count
-        count = np.where(link, self._count[np.where(link, station, 0)], 0)
-        found = np.zeros(len(station), np.uint64)
-        for of, channels in {*zip(kind[link].tolist(), count[link].tolist(), strict=True)}:
-            bits = sum(1 << index for index in self._control.channels_of(of, channels))
-            found[link & (kind == of) & (count == channels)] = bits
-        return found.view(np.int64)
+    def _number_of_set(self, bits: int) -> int:
+        """The number of a set of virtual channels, given as bits. Errors: LimitError."""
+        number = self._sets.setdefault(bits, len(self._sets) + 1)
+        if number == r.SETS_MOST:
+            raise LimitError(
+                f"packets of this machine may take more than {number - 1} different sets of virtual channels, which is as much "
+                "as one run can have; give more classes of ports the same virtual_channels"
+            )
+        self._memory.words[self["channel_sets"] + number] = np.array(bits, np.uint64).view(np.int64)
+        return number
 
     @property
     def waits(self) -> np.ndarray | None:
@@ -150,7 +160,7 @@ class CreditTables:
 
     def _make_channels(self, station: np.ndarray) -> None:
         """Make the virtual channels of links among some stations, with their buffers. Errors: LimitError."""
-        links = np.unique(station[station < self._machine.edge_count])
+        links = _among(station[station < self._machine.edge_count])
         links = links[self._places[links] == 0]
         if len(links) == 0:
             return
@@ -251,6 +261,11 @@ class CreditTables:
         """Take room for routers, memories, links, actors and scratch."""
         links, take = self._machine.edge_count, self._take
         self["router_n"], self["memory_n"], self["link_n"] = len(self._routers), len(self._memories), links
+        if links > r.LINKS_MOST:
+            raise LimitError(
+                f"this machine has {links:,} links, and a network with credits can have {r.LINKS_MOST:,}; make it smaller"
+            )
+        self["channel_sets"] = take(r.SETS_MOST)
         self["routers"] = take(len(self._routers) * words_of(r.ROUTER), 8)
         self["memories"] = take(len(self._memories) * words_of(r.CREDIT_MEMORY))
         self["links"] = take(links * words_of(r.LINK), 8)
@@ -261,10 +276,10 @@ class CreditTables:
         self["bids"] = take(r.PORTS_MOST + _LABELS)
         self["matches"] = take(2 * r.PORTS_MOST)
         actors = len(self._routers) + len(self._memories) + links
-        self["words"] = -(-actors // 64)
-        self["groups"] = -(-self["words"] // 64)
-        words, groups = self["words"], self["groups"]
-        for field, count in (("wakes", 64 * words), ("word_wakes", words), ("group_wakes", groups)):
+        self["patches"] = -(-actors // r.PATCH_ACTORS)
+        self["groups"] = -(-self["patches"] >> r.GROUP_SHIFT)
+        patches, groups = self["patches"], self["groups"]
+        for field, count in (("wakes", r.PATCH_ACTORS * patches), ("patch_wakes", patches), ("group_wakes", groups)):
             self[field] = take(count)
             self._memory.words[self[field] : self[field] + count] = NEVER
 
@@ -365,20 +380,20 @@ class CreditTables:
 
     def _write_levels(self) -> None:
         """Write which actors are near each other. In checked runs small networks are served by levels, too."""
-        machine, memory, words = self._machine, self._memory, self["words"]
-        self["word_served"] = memory.take(words)
+        machine, memory, patches = self._machine, self._memory, self["patches"]
+        self["patch_served"] = memory.take(patches)
         is_free = self._control.outstanding_packets == 0
         self["together"] = _TOGETHER if is_free and (self["is_large"] or CHECKED) else 1
         if self["together"] == 1:
             return
         rows = memory.rows(self["links"], r.LINK, machine.edge_count)
         links = np.stack([rows["source"], rows["receiver"]], axis=1).astype(np.int64)
-        level = find_levels(words, links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
+        level = find_levels(patches, links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
         starts = np.append(0, np.cumsum(np.bincount(level)))
         self["levels"] = len(starts) - 1
-        self["level_starts"], self["level_words"] = memory.take(len(starts)), memory.take(words)
+        self["level_starts"], self["level_patches"] = memory.take(len(starts)), memory.take(patches)
         memory.words[self["level_starts"] :][: len(starts)] = starts
-        memory.words[self["level_words"] :][:words] = np.argsort(level, kind="stable")
+        memory.words[self["level_patches"] :][:patches] = np.argsort(level, kind="stable")
 
     def _receivers(self, nodes: np.ndarray) -> np.ndarray:
         """int64[] the actors that flits wait at in some nodes, or NONE."""
@@ -411,11 +426,13 @@ class CreditTables:
         `station`: int64[step]; `begins`, `ends`: bool[step] whether flits are sent there by a source, and end behind it.
         """
         links = station < self._machine.edge_count
-        rows = self._memory.rows(self["links"], r.LINK, self._machine.edge_count)[station[links]]
-        over = np.where(begins[links], rows["sending_fs"], rows["crossing_fs"])
-        over += np.where(ends[links], 0, rows["overhead_fs"])
-        returning = self._returning[station[links & ~ends]]
-        served = [self._service_fs[at][0] for at in np.unique(station[~links]).tolist()]
+        keys = _among(4 * station[links] + 2 * begins[links] + ends[links])  # of the same link steps are alike
+        link, begins, ends = keys >> 2, keys & 2 > 0, keys & 1 > 0
+        rows = self._memory.rows(self["links"], r.LINK, self._machine.edge_count)[link]
+        over = np.where(begins, rows["sending_fs"], rows["crossing_fs"])
+        over += np.where(ends, 0, rows["overhead_fs"])
+        returning = self._returning[link[~ends]]
+        served = [self._service_fs[at][0] for at in _among(station[~links]).tolist()]
         seen = [self["window"]], self._cycles(over), returning, self._cycles(np.array(served, np.int64))
         self["window"] = int(np.concatenate(seen).min())
 
@@ -429,6 +446,13 @@ class CreditTables:
             least = -(-full * smallest // flit)
             found[at] = least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])
         return found
+
+
+def _among(numbers: np.ndarray) -> np.ndarray:
+    """int64[] what small numbers there are among many, sorted: faster than `np.unique`, which sorts them."""
+    found = np.zeros(int(numbers.max(initial=-1)) + 1, bool)
+    found[numbers] = True
+    return np.flatnonzero(found)
 
 
 def _short(even: np.ndarray, cycles: np.ndarray) -> np.ndarray:

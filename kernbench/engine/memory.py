@@ -269,7 +269,7 @@ class Memory:
         new = step[known:].copy()
         if self.credit:
             ways = self.credit.lay(network.route, step, known)
-            self.write("ways", ways, known * words_of(r.WAY))
+            self._fit("ways", (known + len(ways) + 1) // 2).view(np.uint32)[known : known + len(ways)] = ways
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
         there = self.table("steps", r.STEP, known)

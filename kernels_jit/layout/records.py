@@ -135,7 +135,7 @@ STATE = record(
     "durations",
     "stations",
     "steps",
-    "ways",  # with credits: by step
+    "ways",  # with credits: by step, two in a word
     "routes",
     "reservations",
     "ports",
@@ -302,12 +302,12 @@ STEP = record(
     "channels",  # with credits: the kind of virtual channels, as of `layout.machine_tables`
     words=8,
 )
-# With credits: where a step leads. Heads read this at each router, so what they need is kept together.
-WAY = record(
-    "link",  # place of its link << WAY_SHIFT | BRANCHES | whether flits end behind it; or of its memory << WAY_SHIFT
-    "channels",  # the virtual channels that may be taken there, as bits; 0: it is a memory
-)
-WAY_SHIFT, WAY_ENDS, BRANCHES = 2, 1, 2  # BRANCHES: a branch of a route to many begins with the step, behind a router
+# With credits: where a step leads, its way, is half a word, since heads read it at each router and few routes are as near:
+# number of its link, or of its memory << WAY_SHIFT | which virtual channels may be taken there << CHANNELS_SHIFT | BRANCHES |
+# WAY_ENDS. Which: a number in `CREDIT.channel_sets`; 0: it is a memory.
+WAY_BITS, WAY_SHIFT, CHANNELS_SHIFT = 32, 8, 2
+BRANCHES, WAY_ENDS = 2, 1  # a branch of a route to many begins with the step, behind a router; flits end behind it
+LINKS_MOST, SETS_MOST = 1 << WAY_BITS - WAY_SHIFT, 1 << WAY_SHIFT - CHANNELS_SHIFT
 ROUTE = record(
     "start",
     "end",
@@ -388,11 +388,12 @@ CREDIT = record(
     "queue_flits",  # of a channel of a memory
     "links",
     "link_n",
+    "channel_sets",  # virtual channels that may be taken at a step, as bits; the first is empty
     "inputs",
     "wakes",  # by actor: the cycle in which it has something to do, or NEVER
-    "words",  # how many times 64 actors
-    "word_wakes",  # by 64 actors the first of these cycles, or NEVER
-    "group_wakes",  # the same of every 64 times 64, so that few actors are looked at in a large network
+    "patches",  # of actors, which have numbers near each other: how many
+    "patch_wakes",  # by patch the first of these cycles, or NEVER
+    "group_wakes",  # the same of every 64 patches, so that few actors are looked at in a large network
     "groups",
     "asks",  # scratch of a router: see `simulate.credit_router`
     "bidders",
@@ -409,12 +410,14 @@ CREDIT = record(
     "hidden",  # scratch: by lane of a router since when the front can be seen, if it is of others
     "together",  # windows that may be served together
     "lone",  # transfers in flight from which nothing follows
-    "levels",  # how many; those of words of 64 actors that see each other are at most one apart
-    "level_starts",  # by level the number of its first word among `level_words`, and after the last level their end
-    "level_words",  # in the order of their levels
-    "word_served",  # by word the cycle up to which it has been served; written in checked runs
+    "levels",  # how many; those of patches that see each other are at most one apart
+    "level_starts",  # by level the number of its first patch among `level_patches`, and after the last level their end
+    "level_patches",  # in the order of their levels
+    "patch_served",  # by patch the cycle up to which it has been served; written in checked runs
     words=56,
 )
+PATCH_SHIFT = 5
+PATCH_ACTORS = 1 << PATCH_SHIFT
 PERIODS = 64  # long transfers that are looked at: a word of bits
 TRACKED = 2
 # A long transfer that may have its links to itself, and a state of them. Its words follow.

@@ -13,7 +13,8 @@ from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import ROUTER_WORDS, channel_at, router_at
 from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes
-from kernels_jit.simulate.credit_link import front_of, next_way
+from kernels_jit.simulate.credit_link import front_of, next_step
+from kernels_jit.simulate.credit_ways import way_place
 
 _NONE = codes.NONE
 
@@ -81,4 +82,7 @@ def fetch_ways(m, credit, actor):
             while todo != 0:
                 channel = channel_at(m, m[router.lanes + first + lowest_bit(todo)])
                 todo &= todo - 1
-                prefetch(m, choose(channel.onward == _NONE, next_way(m, front_of(m, channel).flit), channel.front))
+                prefetch(
+                    m,
+                    choose(channel.onward == _NONE, way_place(m, next_step(front_of(m, channel).flit)), channel.front),
+                )

@@ -15,15 +15,14 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     MEMORY_WORDS,
     credit_at,
-    link_at,
     memory_at,
     period_at,
     state_at,
     station_at,
     transfer_at,
-    way_at,
 )
-from kernels_jit.layout.records import PERIOD_ROW, PERIODS, TRACKED, WAY_SHIFT
+from kernels_jit.layout.records import PERIOD_ROW, PERIODS, TRACKED
+from kernels_jit.simulate.credit_ways import is_at_link, link_on, way_of
 
 _NONE = codes.NONE
 LONG_FLITS = 96  # shorter transfers are over before their state comes again, or soon after
@@ -42,9 +41,9 @@ def claim_links(m, place):
     credit, transfer = credit_at(m, state_at(m, 0).credit), transfer_at(m, place)
     transfer.claims = 1
     for number in range(transfer.first_step, transfer.end_step):
-        way = way_at(m, number)
-        if way.channels != 0:
-            link = link_at(m, way.link >> WAY_SHIFT)
+        way = way_of(m, number)
+        if is_at_link(way):
+            link = link_on(m, credit, way)
             _count(m, credit, link.station, 1)
             _count(m, credit, memory_station(m, credit, link), 1)
     if transfer.branch == 0 and transfer.flits >= LONG_FLITS and credit.tracked != -1:
@@ -64,9 +63,9 @@ def release_links(m, place):
         let_go(m, credit, number)
         credit.tracked &= ~(np.int64(1) << number)
     for number in range(transfer.first_step, transfer.end_step):
-        way = way_at(m, number)
-        if way.channels != 0:
-            link = link_at(m, way.link >> WAY_SHIFT)
+        way = way_of(m, number)
+        if is_at_link(way):
+            link = link_on(m, credit, way)
             _count(m, credit, link.station, -1)
             _count(m, credit, memory_station(m, credit, link), -1)
     transfer.claims = 0
@@ -112,9 +111,9 @@ def reserve(m, credit, number):
     """The transfer of a PERIOD reserves its links and memories, if nobody else uses them. Returns whether it does."""
     row = row_of(m, credit, number)
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels != 0:
-            link = link_at(m, way.link >> WAY_SHIFT)
+        way = way_of(m, step_number)
+        if is_at_link(way):
+            link = link_on(m, credit, way)
             other = memory_station(m, credit, link)
             if station_at(m, link.station).users > 1 or (other != _NONE and station_at(m, other).users > 1):
                 return False
@@ -138,9 +137,9 @@ def _mark(m, credit, number, by):
     """The links and memories of a PERIOD are reserved by one, or by NONE."""
     row = row_of(m, credit, number)
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels != 0:
-            link = link_at(m, way.link >> WAY_SHIFT)
+        way = way_of(m, step_number)
+        if is_at_link(way):
+            link = link_on(m, credit, way)
             station_at(m, link.station).reserved = by
             other = memory_station(m, credit, link)
             if other != _NONE:

@@ -19,9 +19,8 @@ from kernels_jit.layout.access import (
     link_at,
     route_at,
     transfer_at,
-    way_at,
 )
-from kernels_jit.layout.records import COPIES, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST, WAY_ENDS, WAY_SHIFT
+from kernels_jit.layout.records import COPIES, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST, WAY_ENDS
 from kernels_jit.simulate.credit_bids import bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask
 from kernels_jit.simulate.credit_link import (
@@ -34,12 +33,13 @@ from kernels_jit.simulate.credit_link import (
     slot_after,
     take_front,
 )
+from kernels_jit.simulate.credit_ways import channels_on, link_place, way_of
 
 _NONE = codes.NONE
 
 
 @inner
-def begin_copies(m, router, channel):
+def begin_copies(m, credit, router, channel):
     """The packet at the front of a buffer forks here: it gets a copy for each branch that begins."""
     transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
     branches, place = route_at(m, transfer.route).forks, transfer.branch
@@ -50,14 +50,18 @@ def begin_copies(m, router, channel):
     copy_at(m, first).accept = channel.accept
     for at in range(first, first + branches * CHANNEL_WORDS, CHANNEL_WORDS):
         branch, copy = transfer_at(m, place), copy_at(m, at)
-        way = way_at(m, branch.first_step)
+        way = way_of(m, branch.first_step)
         copy.flit, copy.front, copy.passed, copy.is_over = (
             place << PLACE_SHIFT | branch.first_step << 1,
             channel.front,
             0,
             0,
         )
-        copy.onward, copy.is_last, copy.allowed = way.link >> WAY_SHIFT, IS_COPY | way.link & WAY_ENDS, way.channels
+        copy.onward, copy.is_last, copy.allowed = (
+            link_place(credit, way),
+            IS_COPY | way & WAY_ENDS,
+            channels_on(m, credit, way),
+        )
         copy.given, copy.ready = _NONE, channel.ready
         place = branch.next
 

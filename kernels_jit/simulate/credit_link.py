@@ -13,22 +13,20 @@ from kernels_jit.layout.access import (
     BUFFERED_WORDS,
     CHANNEL_WORDS,
     SENDER_WORDS,
-    WAY_WORDS,
     buffered_at,
     channel_at,
     credit_at,
     input_at,
-    link_at,
     route_at,
     sender_at,
     state_at,
     step_at,
     transfer_at,
-    way_at,
 )
-from kernels_jit.layout.records import NEVER, PLACE_SHIFT, STEP_MASK, WAY_SHIFT
+from kernels_jit.layout.records import NEVER, PLACE_SHIFT, STEP_MASK
 from kernels_jit.simulate.credit_queue import later, queue_transfer
 from kernels_jit.simulate.credit_schedule import wake
+from kernels_jit.simulate.credit_ways import is_at_link, link_on, way_of, way_place
 from kernels_jit.simulate.multicast import land_branch
 from kernels_jit.simulate.transfers import deliver
 
@@ -54,9 +52,9 @@ def front_of(m, channel):
 
 
 @inlined
-def next_way(m, flit):
-    """Where the way of a flit stands that has taken a step."""
-    return state_at(m, 0).ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS
+def next_step(flit):
+    """The number of the step after that of a flit."""
+    return ((flit & STEP_MASK) >> 1) + 1
 
 
 @inlined
@@ -270,7 +268,7 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     sender.back = following
     note_credit(m, credit, sender, following, cycle)
     m[due] = min(m[due], seen)  # of a buffer with other flits, too: whether there are any is hard to guess
-    prefetch(m, next_way(m, flit))  # a head looks there when it is seen
+    prefetch(m, way_place(m, next_step(flit)))  # a head looks there when it is seen
     if seen < m[credit.wakes + link.receiver]:
         wake(m, credit, link.receiver, seen)
 
@@ -312,10 +310,10 @@ def fork_whole(m, op, times, place):
 @inner
 def end_packet(m, credit, transfer, arrival, cycle):
     """The source of a packet learns that it has arrived: keep the cycle among those to come, in order."""
-    way = way_at(m, transfer.from_step)
-    if way.channels == 0:  # the packets of a memory do not count
+    way = way_of(m, transfer.from_step)
+    if not is_at_link(way):  # the packets of a memory do not count
         return
-    source = link_at(m, way.link >> WAY_SHIFT)
+    source = link_on(m, credit, way)
     known = later(credit, arrival + route_at(m, transfer.route).propagation_fs, cycle)
     at = source.returned_n
     while at > 0 and m[source.returns + at - 1] > known:

@@ -19,9 +19,8 @@ from kernels_jit.layout.access import (
     state_at,
     station_at,
     transfer_at,
-    way_at,
 )
-from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD, WAY_SHIFT
+from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD
 from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, next_due
 from kernels_jit.simulate.credit_link import (
     end_packet,
@@ -34,6 +33,7 @@ from kernels_jit.simulate.credit_link import (
 from kernels_jit.simulate.credit_queue import first_cycle, later
 from kernels_jit.simulate.credit_source import send, serve_source, take_channel
 from kernels_jit.simulate.credit_waits import charge_memory, charge_source
+from kernels_jit.simulate.credit_ways import channels_on, link_on, way_of
 from kernels_jit.simulate.station import service_of
 from kernels_jit.simulate.transfers import deliver
 
@@ -79,7 +79,7 @@ def serve_port(m, op, times, credit, memory, port, cycle):
         return cycle + 1
     number = transfer_at(m, reply.transfer).first_step + 1
     if m[ring + _SENDING] == 0:
-        take_channel(m, link, way_at(m, number).channels, cycle)
+        take_channel(m, link, channels_on(m, credit, way_of(m, number)), cycle)
         if link.taken == _NONE:
             return cycle + 1
         link.flits_left, m[ring + _SENDING] = reply.flits, 1
@@ -140,7 +140,7 @@ def read(m, credit, memory, cycle):
         memory.ready_fs = max(memory.ready_fs, end_fs)
         transfer.progress += 1
         memory.left -= 1
-    ring = ring_of(credit, memory, link_at(m, way_at(m, transfer.first_step + 1).link >> WAY_SHIFT).port)
+    ring = ring_of(credit, memory, link_on(m, credit, way_of(m, transfer.first_step + 1)).port)
     at = m[ring + _FIRST] + m[ring + _COUNT]
     if at >= credit.reply_packets:
         at -= credit.reply_packets

@@ -23,12 +23,12 @@ from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_period import first_due, track_transfers
 from kernels_jit.simulate.credit_schedule import (
-    WORD_ACTORS,
+    PATCH_ACTORS,
     due_actors,
     first_wake,
-    last_word,
+    last_patch,
     note_group,
-    note_word,
+    note_patch,
 )
 
 _NONE = codes.NONE
@@ -100,11 +100,11 @@ def serve_together(m, op, times, credit, begin, windows):
             end = begin + (turn + 1) * credit.window
             credit.served = end
             for at in range(m[start], m[start + 1]):
-                word = m[credit.level_words + at]
+                patch = m[credit.level_patches + at]
                 if CHECKED:
-                    m[credit.word_served + word] = end
-                if m[credit.word_wakes + word] < end:
-                    serve_word(m, op, times, credit, word, end, turn)
+                    m[credit.patch_served + patch] = end
+                if m[credit.patch_wakes + patch] < end:
+                    serve_patch(m, op, times, credit, patch, end, turn)
     for group in range(credit.groups):
         note_group(m, credit, group)
 
@@ -115,24 +115,24 @@ def serve_window(m, op, times, credit, end):
     for group in range(credit.groups):
         if m[credit.group_wakes + group] >= end:
             continue
-        for word in range(group << GROUP_SHIFT, last_word(credit, group)):
-            if m[credit.word_wakes + word] < end:
-                serve_word(m, op, times, credit, word, end, 0)
+        for patch in range(group << GROUP_SHIFT, last_patch(credit, group)):
+            if m[credit.patch_wakes + patch] < end:
+                serve_patch(m, op, times, credit, patch, end, 0)
         note_group(m, credit, group)
 
 
 @inner
-def serve_word(m, op, times, credit, word, end, turn):
-    """Serve the actors of a word that are due in a window; `turn`: windows of it served just before, so that it is close."""
-    todo = due_actors(m, credit, word, end)
+def serve_patch(m, op, times, credit, patch, end, turn):
+    """Serve the actors of a patch that are due in a window; `turn`: windows of it served just before, so that it is close."""
+    todo = due_actors(m, credit, patch, end)
     while todo != 0:
-        actor = word * WORD_ACTORS + lowest_bit(todo)
+        actor = patch * PATCH_ACTORS + lowest_bit(todo)
         todo &= todo - 1
         if credit.is_large > turn:
-            fetch_ahead(m, credit, actor, word * WORD_ACTORS, todo)
+            fetch_ahead(m, credit, actor, patch * PATCH_ACTORS, todo)
         wake = credit.wakes + actor
         m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)
-    note_word(m, credit, word)
+    note_patch(m, credit, patch)
 
 
 @inner

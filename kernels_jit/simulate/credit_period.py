@@ -12,12 +12,13 @@ from __future__ import annotations
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import memory_at, state_at, step_at, transfer_at, way_at
-from kernels_jit.layout.records import NEVER, WAIT_STEPS, WAY_SHIFT
+from kernels_jit.layout.access import state_at, step_at, transfer_at
+from kernels_jit.layout.records import NEVER, WAIT_STEPS
 from kernels_jit.simulate.credit_claims import PAUSE, let_go, reserve, row_of
 from kernels_jit.simulate.credit_skip import add_waits
 from kernels_jit.simulate.credit_state import memory_of, note_state, sent_of, source_of
 from kernels_jit.simulate.credit_suspension import resume, suspend
+from kernels_jit.simulate.credit_ways import memory_on, way_of
 
 _NONE = codes.NONE
 _FIRST_LOOKS = 16  # windows until the second state is kept; then twice as many each time
@@ -98,7 +99,7 @@ def keep_state(m, credit, number, begin):
     """Keep the state of a transfer at the begin of a cycle; if it does not fit, look again much later."""
     row = row_of(m, credit, number)
     row.begin, row.looks, row.cycles = begin, row.most_looks, 0
-    row.sent, row.left = sent_of(m, row), source_of(m, row).flits_left
+    row.sent, row.left = sent_of(m, credit, row), source_of(m, credit, row).flits_left
     add_waits(m, credit, number, 0)
     if not note_state(m, credit, number, begin, True):
         let_go(m, credit, number)
@@ -109,11 +110,11 @@ def keep_state(m, credit, number, begin):
 def is_again(m, credit, number, begin):
     """Whether the state of a transfer has come again; then it is suspended, in checked runs when it has come once more."""
     row = row_of(m, credit, number)
-    sent, left = sent_of(m, row) - row.sent, source_of(m, row).flits_left
+    sent, left = sent_of(m, credit, row) - row.sent, source_of(m, credit, row).flits_left
     is_within = row.left - left == sent and memory_of(m, row) != row.first  # no packet has begun since
     if sent == 0 or not (is_within or left == row.left) or not note_state(m, credit, number, begin, False):
         return False
-    rest = left - 1 if is_within else unbegun_flits(m, row) - 1
+    rest = left - 1 if is_within else unbegun_flits(m, credit, row) - 1
     if CHECKED:
         if row.cycles == 0:
             if rest >= sent:
@@ -132,15 +133,15 @@ def is_again(m, credit, number, begin):
 
 
 @inner
-def unbegun_flits(m, row):
+def unbegun_flits(m, credit, row):
     """The flits of a transfer whose packets have not begun."""
     transfer, step_number = transfer_at(m, row.transfer), memory_of(m, row)
     left = (
-        memory_at(m, way_at(m, row.first).link >> WAY_SHIFT).left
+        memory_on(m, credit, way_of(m, row.first)).left
         if step_number == row.first
-        else source_of(m, row).flits_left
+        else source_of(m, credit, row).flits_left
     )
-    return transfer.flits - sent_of(m, row) - left
+    return transfer.flits - sent_of(m, credit, row) - left
 
 
 @inner

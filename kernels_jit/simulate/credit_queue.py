@@ -9,20 +9,16 @@ from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    MEMORY_WORDS,
     ROUTER_WORDS,
     TRANSFER_WORDS,
-    WAY_WORDS,
     credit_at,
-    link_at,
-    memory_at,
     router_at,
     state_at,
     transfer_at,
-    way_at,
 )
 from kernels_jit.layout.records import WAY_SHIFT
 from kernels_jit.simulate.credit_schedule import wake
+from kernels_jit.simulate.credit_ways import is_at_link, link_on, memory_on, way_of, way_place
 
 _NONE = codes.NONE
 
@@ -30,17 +26,16 @@ _NONE = codes.NONE
 @inlined
 def queue_transfer(m, place, number, start_fs):
     """All flits of a transfer stand before a step of its route from a time on, at a memory or before a link."""
-    credit, transfer, way = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), way_at(m, number)
+    credit, transfer, way = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), way_of(m, number)
     transfer.arrived, transfer.latest_fs, transfer.from_step, transfer.start_fs = 0, 0, number, start_fs
     start = first_cycle(credit, start_fs)
     if CHECKED:
         assert start >= credit.served, "a transfer stands before a step of its route in a cycle that is over"
-    if way.channels == 0:
-        memory = way.link >> WAY_SHIFT
-        _queue_read(m, memory_at(m, memory), place)
-        wake(m, credit, credit.router_n + (memory - credit.memories) // MEMORY_WORDS, start)
+    if not is_at_link(way):
+        _queue_read(m, memory_on(m, credit, way), place)
+        wake(m, credit, credit.router_n + (way >> WAY_SHIFT), start)
     else:
-        link = link_at(m, way.link >> WAY_SHIFT)
+        link = link_on(m, credit, way)
         _queue_at_link(m, link, place)
         if link.source < credit.router_n:
             router_at(m, credit.routers + link.source * ROUTER_WORDS).sources |= np.int64(1) << link.port
@@ -110,7 +105,7 @@ def leave_queue(m, credit, link):
     else:
         transfer = transfer_at(m, link.first)
         transfer.before = _NONE
-        prefetch(m, state_at(m, 0).ways + transfer.from_step * WAY_WORDS)
+        prefetch(m, way_place(m, transfer.from_step))
         if transfer.tail_step != _NONE:  # is sent next
             for place in range(transfer.tail_step, transfer.tail_step + TRANSFER_WORDS, LINE):
                 prefetch(m, place)

@@ -26,7 +26,6 @@ from kernels_jit.layout.access import (
     link_at,
     state_at,
     transfer_at,
-    way_at,
 )
 from kernels_jit.layout.records import (
     BRANCHES,
@@ -36,9 +35,7 @@ from kernels_jit.layout.records import (
     NEVER,
     PLACE_BITS,
     PLACE_SHIFT,
-    STEP_MASK,
     WAY_ENDS,
-    WAY_SHIFT,
 )
 from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
@@ -52,9 +49,10 @@ from kernels_jit.simulate.credit_link import (
     has_credit,
     held_channels,
     is_free,
-    next_way,
+    next_step,
     take_front,
 )
+from kernels_jit.simulate.credit_ways import channels_on, link_place, way_of, way_place
 
 _NONE = codes.NONE
 WINNER_MASK = (1 << PLACE_BITS) - 1
@@ -82,7 +80,7 @@ def serve_router(m, op, times, credit, router, cycle):
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
             if channel.onward == _NONE:
                 fetch_way(m, after)
-                look_up(m, times, router, channel, cycle)
+                look_up(m, times, credit, router, channel, cycle)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
@@ -179,19 +177,23 @@ def bid_for(m, credit, bidders, some):
 @inlined
 def fetch_way(m, place):
     """Hint at the way of the flit at the front of a virtual channel."""
-    prefetch(m, next_way(m, front_of(m, channel_at(m, place)).flit))
+    prefetch(m, way_place(m, next_step(front_of(m, channel_at(m, place)).flit)))
 
 
 @inner
-def look_up(m, times, router, channel, cycle):
+def look_up(m, times, credit, router, channel, cycle):
     """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
-    way = way_at(m, ((front_of(m, channel).flit & STEP_MASK) >> 1) + 1)
+    way = way_of(m, next_step(front_of(m, channel).flit))
     channel.ready = cycle + router.routing
-    if rarely(way.link & BRANCHES != 0):
-        begin_copies(m, router, channel)
+    if rarely(way & BRANCHES != 0):
+        begin_copies(m, credit, router, channel)
     else:
-        channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & WAY_ENDS, way.channels
-        if way.link & WAY_ENDS:
+        channel.onward, channel.is_last, channel.allowed = (
+            link_place(credit, way),
+            way & WAY_ENDS,
+            channels_on(m, credit, way),
+        )
+        if way & WAY_ENDS:
             transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
             if transfer.job <= LONE_ROW:
                 prefetch(times, (LONE_ROW - transfer.job) * TIME_WORDS)

@@ -1,4 +1,4 @@
-"""When the actors of a network with credits have something to do: by actor, by 64 actors and by 64 times 64.
+"""When the actors of a network with credits have something to do: by actor, by patch of actors and by group of patches.
 
 So a window looks at the actors that are due in it, and not at all that wait for a flit on its way to them.
 """
@@ -9,68 +9,66 @@ import numpy as np
 
 from kernels_jit.compile.bits import GROUP, at_most
 from kernels_jit.compile.jit import CHECKED, inlined, inner
-from kernels_jit.layout.records import GROUP_SHIFT, NEVER
-
-WORD_ACTORS = 64
+from kernels_jit.layout.records import GROUP_SHIFT, NEVER, PATCH_ACTORS, PATCH_SHIFT
 
 
 @inner
 def wake(m, credit, actor, cycle):
     """An actor has something to do in a cycle."""
-    word = actor >> 6
+    patch = actor >> PATCH_SHIFT
     if CHECKED:
-        assert cycle >= m[credit.word_served + word], "an actor is woken for a cycle that is over for it"
-    word_wake, group_wake = credit.word_wakes + word, credit.group_wakes + (word >> GROUP_SHIFT)
+        assert cycle >= m[credit.patch_served + patch], "an actor is woken for a cycle that is over for it"
+    patch_wake, group_wake = credit.patch_wakes + patch, credit.group_wakes + (patch >> GROUP_SHIFT)
     m[credit.wakes + actor] = min(m[credit.wakes + actor], cycle)
-    m[word_wake], m[group_wake] = min(m[word_wake], cycle), min(m[group_wake], cycle)
+    m[patch_wake], m[group_wake] = min(m[patch_wake], cycle), min(m[group_wake], cycle)
     credit.next = min(credit.next, cycle)
 
 
 @inner
 def put_off(m, credit, actor, cycle):
     """An actor has something to do in a cycle, and nothing before."""
-    word = actor >> 6
+    patch = actor >> PATCH_SHIFT
     m[credit.wakes + actor] = cycle
-    note_word(m, credit, word)
-    note_group(m, credit, word >> GROUP_SHIFT)
+    note_patch(m, credit, patch)
+    note_group(m, credit, patch >> GROUP_SHIFT)
 
 
 @inlined
-def due_actors(m, credit, word, end):
-    """Of the 64 actors of a word the bits of those that have something to do before a cycle."""
-    due, start = np.int64(0), credit.wakes + word * WORD_ACTORS
-    for lane in range(0, WORD_ACTORS, GROUP):
+def due_actors(m, credit, patch, end):
+    """Of the actors of a patch the bits of those that have something to do before a cycle."""
+    due, start = np.int64(0), credit.wakes + patch * PATCH_ACTORS
+    for lane in range(0, PATCH_ACTORS, GROUP):
         due |= at_most(m, start + lane, end - 1) << lane
     return due
 
 
 @inner
-def note_word(m, credit, word):
-    """Note the first cycle in which an actor of a word has something to do."""
-    m[credit.word_wakes + word] = first_of_word(m, credit, word)
+def note_patch(m, credit, patch):
+    """Note the first cycle in which an actor of a patch has something to do."""
+    m[credit.patch_wakes + patch] = first_of_patch(m, credit, patch)
 
 
 @inner
-def first_of_word(m, credit, word):
-    """The first cycle in which an actor of a word has something to do, or NEVER."""
-    first, start = NEVER, credit.wakes + word * WORD_ACTORS
-    for number in range(WORD_ACTORS):
+def first_of_patch(m, credit, patch):
+    """The first cycle in which an actor of a patch has something to do, or NEVER."""
+    first, start = NEVER, credit.wakes + patch * PATCH_ACTORS
+    for number in range(PATCH_ACTORS):
         first = min(first, m[start + number])
     return first
 
 
 @inlined
-def last_word(credit, group):
-    """The word after the last of a group."""
-    return min(credit.words, (group + 1) << GROUP_SHIFT)
+def last_patch(credit, group):
+    """The patch after the last of a group."""
+    return min(credit.patches, (group + 1) << GROUP_SHIFT)
 
 
 @inner
 def note_group(m, credit, group):
     """Note the first cycle in which an actor of a group has something to do."""
     first = NEVER
-    for word in range(group << GROUP_SHIFT, last_word(credit, group)):
-        first = min(first, m[credit.word_wakes + word])
+    for patch in range(group << GROUP_SHIFT, last_patch(credit, group)):
+        first = min(first, m[credit.patch_wakes + patch])
     m[credit.group_wakes + group] = first
 
 
@@ -81,8 +79,10 @@ def first_wake(m, credit):
     for group in range(credit.groups):
         first = min(first, m[credit.group_wakes + group])
     if CHECKED:
-        for word in range(credit.words):
-            known = m[credit.word_wakes + word]
-            assert known == first_of_word(m, credit, word), "an actor is due in another cycle than is known of its word"
-            assert known >= m[credit.group_wakes + (word >> GROUP_SHIFT)], "an actor is due before its group"
+        for patch in range(credit.patches):
+            known = m[credit.patch_wakes + patch]
+            assert known == first_of_patch(m, credit, patch), (
+                "an actor is due in another cycle than is known of its patch"
+            )
+            assert known >= m[credit.group_wakes + (patch >> GROUP_SHIFT)], "an actor is due before its group"
     return first

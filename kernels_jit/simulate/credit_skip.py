@@ -10,19 +10,17 @@ from kernels_jit.layout.access import (
     STATION_WORDS,
     WAITS_WORDS,
     buffered_at,
-    link_at,
-    memory_at,
     reply_at,
     state_at,
     station_at,
     transfer_at,
-    way_at,
 )
-from kernels_jit.layout.records import PERIOD_ROW, STATE_MOST, WAY_SHIFT
+from kernels_jit.layout.records import PERIOD_ROW, STATE_MOST
 from kernels_jit.simulate.credit_claims import row_of
 from kernels_jit.simulate.credit_link import channel_of, depth_of
 from kernels_jit.simulate.credit_memory import ring_of
 from kernels_jit.simulate.credit_state import memory_of, reply_place, source_of
+from kernels_jit.simulate.credit_ways import channels_on, is_at_link, link_on, memory_on, way_of
 
 _NONE = codes.NONE
 
@@ -32,7 +30,7 @@ def skip_periods(m, credit, number, periods):
     """Change all that a transfer has to do with as so many periods do."""
     row = row_of(m, credit, number)
     cycles, flits = periods * row.cycles, periods * row.flits
-    transfer, source, more_fs = transfer_at(m, row.transfer), source_of(m, row), cycles * credit.cycle_fs
+    transfer, source, more_fs = transfer_at(m, row.transfer), source_of(m, credit, row), cycles * credit.cycle_fs
     transfer.arrived += flits
     transfer.latest_fs += more_fs
     if memory_of(m, row) == row.first:
@@ -44,11 +42,11 @@ def skip_periods(m, credit, number, periods):
     for at in range(source.returned_n):
         m[source.returns + at] += cycles
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels == 0:
-            shift_memory(m, credit, row, memory_at(m, way.link >> WAY_SHIFT), cycles, flits)
+        way = way_of(m, step_number)
+        if not is_at_link(way):
+            shift_memory(m, credit, row, memory_on(m, credit, way), cycles, flits)
         else:
-            shift_link(m, credit, link_at(m, way.link >> WAY_SHIFT), way.channels, cycles, flits)
+            shift_link(m, credit, link_on(m, credit, way), channels_on(m, credit, way), cycles, flits)
     state = state_at(m, 0)
     state.events += flits * (row.end - row.first)
     state.skipped += flits * (row.end - row.first)
@@ -64,10 +62,10 @@ def add_waits(m, credit, number, factor):
     row = row_of(m, credit, number)
     kept = credit.periods + number * PERIOD_ROW + PERIOD_WORDS + STATE_MOST
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels == 0:
+        way = way_of(m, step_number)
+        if not is_at_link(way):
             continue
-        edge = (link_at(m, way.link >> WAY_SHIFT).station - state_at(m, 0).stations) // STATION_WORDS
+        edge = (link_on(m, credit, way).station - state_at(m, 0).stations) // STATION_WORDS
         place = credit.waits + edge * WAITS_WORDS
         for word in range(WAITS_WORDS):
             if factor > 0:
@@ -97,7 +95,7 @@ def shift_memory(m, credit, row, memory, cycles, flits):
     more_fs = cycles * credit.cycle_fs
     if memory_of(m, row) == row.first:
         memory.ready_fs += more_fs
-        ring = ring_of(credit, memory, source_of(m, row).port)
+        ring = ring_of(credit, memory, source_of(m, credit, row).port)
         for number in range(m[ring + 1]):
             reply_at(m, reply_place(m, credit, ring, number)).cycle += cycles
     if CHECKED:

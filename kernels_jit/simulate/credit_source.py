@@ -7,11 +7,12 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import link_at, route_at, transfer_at, way_at
+from kernels_jit.layout.access import link_at, route_at, transfer_at
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, WAY_ENDS
 from kernels_jit.simulate.credit_link import cross, first_from, has_credit, held_channels, is_idle, sender_of
 from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
 from kernels_jit.simulate.credit_waits import charge_source
+from kernels_jit.simulate.credit_ways import channels_on, way_of
 
 _NONE = codes.NONE
 
@@ -60,7 +61,7 @@ def send(m, op, times, credit, link, place, number, cycle):
     is_tail, given = link.flits_left == 0, sender_of(link, link.taken)
     if is_tail:
         link.taken = _NONE
-    flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_at(m, number).link & WAY_ENDS != 0
+    flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_of(m, number) & WAY_ENDS != 0
     cross(m, op, times, credit, link, given, flit, is_last, cycle, True)
 
 
@@ -71,7 +72,7 @@ def begin_packet(m, credit, link, transfer, cycle):
         forget_packets(m, link, cycle)
         if link.packets == credit.outstanding:
             return
-    take_channel(m, link, way_at(m, transfer.from_step).channels, cycle)
+    take_channel(m, link, channels_on(m, credit, way_of(m, transfer.from_step)), cycle)
     if link.taken != _NONE:
         left = transfer.flits - link.flits_sent
         link.flits_left = 1 if left == 1 else min(left, route_at(m, transfer.route).packet_flits)

@@ -15,15 +15,12 @@ from kernels_jit.layout.access import (
     STATION_WORDS,
     buffered_at,
     input_at,
-    link_at,
-    memory_at,
     reply_at,
     sender_at,
     station_at,
     transfer_at,
-    way_at,
 )
-from kernels_jit.layout.records import PERIOD_ROW, REPLY_HEAD, STATE_MOST, WAY_SHIFT
+from kernels_jit.layout.records import PERIOD_ROW, REPLY_HEAD, STATE_MOST
 from kernels_jit.simulate.credit_claims import row_of
 from kernels_jit.simulate.credit_link import (
     channel_of,
@@ -35,6 +32,7 @@ from kernels_jit.simulate.credit_link import (
     slot_after,
 )
 from kernels_jit.simulate.credit_memory import ring_of
+from kernels_jit.simulate.credit_ways import channels_on, is_at_link, link_on, memory_on, way_of
 
 _NONE = codes.NONE
 _LINK_WORDS, _CHANNEL_WORDS = (
@@ -54,24 +52,28 @@ def note(m, at, value, keep):
 
 
 @inlined
-def source_of(m, row):
+def source_of(m, credit, row):
     """The link that the transfer of a PERIOD is sent over first: behind its memory if it is a read."""
-    way = way_at(m, row.first)
-    return link_at(m, (way if way.channels != 0 else way_at(m, row.first + 1)).link >> WAY_SHIFT)
+    way = way_of(m, row.first)
+    return link_on(m, credit, way if is_at_link(way) else way_of(m, row.first + 1))
 
 
 @inlined
 def memory_of(m, row):
     """The step of a PERIOD that is a memory, the first or the last, or NONE."""
-    if way_at(m, row.first).channels == 0:
+    if not is_at_link(way_of(m, row.first)):
         return row.first
-    return row.end - 1 if way_at(m, row.end - 1).channels == 0 else _NONE
+    return _NONE if is_at_link(way_of(m, row.end - 1)) else row.end - 1
 
 
 @inlined
-def sent_of(m, row):
+def sent_of(m, credit, row):
     """How many flits of the transfer of a PERIOD are on their way: sent by its source, or at the channels of its memory."""
-    return transfer_at(m, row.transfer).progress if memory_of(m, row) == row.first else source_of(m, row).flits_sent
+    return (
+        transfer_at(m, row.transfer).progress
+        if memory_of(m, row) == row.first
+        else source_of(m, credit, row).flits_sent
+    )
 
 
 @inner
@@ -84,14 +86,14 @@ def note_state(m, credit, number, begin, keep):
     for step_number in range(row.first, row.end):
         if at == _NONE or at + _LINK_WORDS > end:
             return False
-        way = way_at(m, step_number)
-        if way.channels == 0:
-            at = note_memory(m, credit, row, memory_at(m, way.link >> WAY_SHIFT), at, end, begin, keep)
+        way = way_of(m, step_number)
+        if not is_at_link(way):
+            at = note_memory(m, credit, row, memory_on(m, credit, way), at, end, begin, keep)
             continue
-        link = link_at(m, way.link >> WAY_SHIFT)
-        at = note_link(m, credit, link, at, begin, keep)
+        link = link_on(m, credit, way)
+        at, channels = note_link(m, credit, link, at, begin, keep), channels_on(m, credit, way)
         for index in range(link.channel_n):
-            if way.channels >> index & 1 and at != _NONE:
+            if channels >> index & 1 and at != _NONE:
                 at = note_channel(m, link, index, at, end, begin, keep)
     return at != _NONE
 
@@ -99,13 +101,13 @@ def note_state(m, credit, number, begin, keep):
 @inner
 def note_transfer(m, credit, row, at, begin, keep):
     """Where the flits of a transfer are, and its source."""
-    transfer, link, step_number = transfer_at(m, row.transfer), source_of(m, row), memory_of(m, row)
-    sent = sent_of(m, row)
+    transfer, link, step_number = transfer_at(m, row.transfer), source_of(m, credit, row), memory_of(m, row)
+    sent = sent_of(m, credit, row)
     at = note(m, at, sent - transfer.arrived, keep)
     at = note(m, at, transfer.latest_fs - begin * credit.cycle_fs, keep)
     if step_number != _NONE:
         gone = sent if step_number == row.first else transfer.arrived
-        channel_n = memory_at(m, way_at(m, step_number).link >> WAY_SHIFT).channel_n
+        channel_n = memory_on(m, credit, way_of(m, step_number)).channel_n
         at = note(m, at, (transfer.stripe + gone) % channel_n, keep)
     at = note(m, at, link.first, keep)
     at = note(m, at, link.taken, keep)
@@ -171,7 +173,7 @@ def note_channel(m, link, index, at, end, begin, keep):
 def note_memory(m, credit, row, memory, at, end, begin, keep):
     """A memory that serves one transfer: its queues, and the packets that are read."""
     now = begin * credit.cycle_fs
-    ring = ring_of(credit, memory, source_of(m, row).port)
+    ring = ring_of(credit, memory, source_of(m, credit, row).port)
     replies = m[ring + 1] if memory_of(m, row) == row.first else 0
     words = memory.channel_n * (2 + credit.queue_flits) + 2 * replies
     if at + _LINK_WORDS + words > end:

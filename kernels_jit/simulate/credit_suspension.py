@@ -10,14 +10,15 @@ import numpy as np
 
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import ROUTER_WORDS, link_at, router_at, state_at, way_at
-from kernels_jit.layout.records import NEVER, WAY_SHIFT
+from kernels_jit.layout.access import ROUTER_WORDS, router_at, state_at
+from kernels_jit.layout.records import NEVER
 from kernels_jit.simulate.credit_actors import serve_actor, serve_cycles
 from kernels_jit.simulate.credit_claims import PAUSE, let_go, row_of
 from kernels_jit.simulate.credit_link import channel_of, front_of, is_empty
 from kernels_jit.simulate.credit_schedule import put_off
 from kernels_jit.simulate.credit_skip import skip_periods
 from kernels_jit.simulate.credit_state import source_of
+from kernels_jit.simulate.credit_ways import is_at_link, link_on, way_of
 
 _NONE = codes.NONE
 
@@ -26,7 +27,7 @@ _NONE = codes.NONE
 def suspend(m, credit, number):
     """The links of a transfer look empty, and its source, too; it is not served before it is due."""
     row = row_of(m, credit, number)
-    source = source_of(m, row)
+    source = source_of(m, credit, row)
     state_at(m, 0).suspended += 1
     credit.suspended |= np.int64(1) << number
     if source.source < credit.router_n:
@@ -34,9 +35,9 @@ def suspend(m, credit, number):
     else:
         put_off(m, credit, source.source, row.due)
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels != 0:
-            link = link_at(m, way.link >> WAY_SHIFT)
+        way = way_of(m, step_number)
+        if is_at_link(way):
+            link = link_on(m, credit, way)
             hide_link(m, link)
             if link.receiver >= credit.router_n:
                 put_off(m, credit, link.receiver, row.due)
@@ -69,7 +70,7 @@ def show_link(m, link):
 def resume(m, op, times, credit, number, begin):
     """Serve a transfer up to the begin of a cycle: whole periods at once, what is over of the next one by flits."""
     row = row_of(m, credit, number)
-    source, periods = source_of(m, row), (begin - row.begin) // row.cycles
+    source, periods = source_of(m, credit, row), (begin - row.begin) // row.cycles
     if CHECKED:
         assert row.begin <= begin <= row.due, "a suspended transfer is resumed too late"
     skip_periods(m, credit, number, periods)
@@ -77,9 +78,9 @@ def resume(m, op, times, credit, number, begin):
     if source.source < credit.router_n:
         router_of(m, credit, source.source).sources |= np.int64(1) << source.port
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels != 0:
-            show_link(m, link_at(m, way.link >> WAY_SHIFT))
+        way = way_of(m, step_number)
+        if is_at_link(way):
+            show_link(m, link_on(m, credit, way))
     cycle = row.begin + periods * row.cycles
     while cycle < begin:
         until = min(cycle + credit.window, begin)
@@ -88,9 +89,9 @@ def resume(m, op, times, credit, number, begin):
         cycle = until
     put_off(m, credit, source.source, begin)
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels != 0 and link_at(m, way.link >> WAY_SHIFT).receiver != _NONE:
-            put_off(m, credit, link_at(m, way.link >> WAY_SHIFT).receiver, begin)
+        way = way_of(m, step_number)
+        if is_at_link(way) and link_on(m, credit, way).receiver != _NONE:
+            put_off(m, credit, link_on(m, credit, way).receiver, begin)
     credit.next, credit.moved = begin, begin
     let_go(m, credit, number)
     row.pause = PAUSE
@@ -100,17 +101,17 @@ def resume(m, op, times, credit, number, begin):
 def serve_alone(m, op, times, credit, number, cycle, until):
     """Serve the flits of one transfer in the cycles of a window."""
     row = row_of(m, credit, number)
-    source = source_of(m, row)
+    source = source_of(m, credit, row)
     if source.source < credit.router_n:
         port = np.int64(1) << source.port
         serve_router_alone(m, op, times, credit, source.source, port, 0, 0, cycle, until)
     else:
         serve_actor(m, op, times, credit, source.source, cycle, until)
     for step_number in range(row.first, row.end):
-        way = way_at(m, step_number)
-        if way.channels == 0 or link_at(m, way.link >> WAY_SHIFT).receiver == _NONE:
+        way = way_of(m, step_number)
+        if not is_at_link(way) or link_on(m, credit, way).receiver == _NONE:
             continue
-        link = link_at(m, way.link >> WAY_SHIFT)
+        link = link_on(m, credit, way)
         if link.receiver < credit.router_n:
             none, lane = np.int64(0), link.dues - router_of(m, credit, link.receiver).dues
             serve_router_alone(m, op, times, credit, link.receiver, none, lane, lane + link.channel_n, cycle, until)

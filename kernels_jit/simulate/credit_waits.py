@@ -58,7 +58,7 @@ def look_at_fronts(m, times, credit, router, cycle):
             place = m[router.lanes + lane]
             channel = channel_at(m, place)
             if channel.onward == _NONE:
-                look_up(m, times, router, channel, cycle)
+                look_up(m, times, credit, router, channel, cycle)
             if channel.onward != r.COPIES:
                 keep_front(m, credit, place, place, count_flits(m, channel), True, seen, cycle)
                 seen += 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernbench.engine import Session
-from kernbench.engine.credit_levels import ACTORS, find_levels
+from kernbench.engine.credit_levels import find_levels
 from kernbench.machine import load_machine
 from kernbench.machine.machine import Machine
 from kernbench.program.program import Program
@@ -17,6 +17,7 @@ from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.lower import Traffic
 from kernels_jit.layout import records as r
 from kernels_jit.layout.codes import NONE
+from kernels_jit.layout.records import PATCH_ACTORS
 
 MESHES = {
     "mesh": {"w": 24, "h": 12},
@@ -36,7 +37,7 @@ def uniform(fields: dict[str, Any], packet_flits: int, seed: int) -> Program:
 
 
 def run(program: Program, windows: int, mode: str = "flit", level: np.ndarray | None = None) -> Session:
-    """A run that serves so many windows together; `level`: of each word of actors, if not the ones found."""
+    """A run that serves so many windows together; `level`: of each patch of actors, if not the ones found."""
     session = Session(program, mode)
     memory, _ = session.lay()
     credit = memory.credit
@@ -45,7 +46,7 @@ def run(program: Program, windows: int, mode: str = "flit", level: np.ndarray | 
     if level is not None:
         starts = np.append(0, np.cumsum(np.bincount(level, minlength=credit["levels"])))
         memory.words[credit["level_starts"] :][: len(starts)] = starts
-        memory.words[credit["level_words"] :][: len(level)] = np.argsort(level, kind="stable")
+        memory.words[credit["level_patches"] :][: len(level)] = np.argsort(level, kind="stable")
     session.run()
     return session
 
@@ -56,8 +57,8 @@ def find_levels_of(machine: Machine) -> tuple[np.ndarray, np.ndarray]:
     assert memory.credit is not None
     rows = memory.rows(memory.credit["links"], r.LINK, machine.edge_count)
     links = np.stack([rows["source"], rows["receiver"]], axis=1).astype(np.int64)
-    level = find_levels(memory.credit["words"], links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
-    return np.repeat(level, ACTORS), links
+    level = find_levels(memory.credit["patches"], links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
+    return np.repeat(level, PATCH_ACTORS), links
 
 
 @pytest.mark.parametrize("fields", MESHES.values(), ids=MESHES)
@@ -74,7 +75,7 @@ def test_levels_of_neighbours_differ_by_one_at_most(fields: dict[str, Any]) -> N
 
 
 def test_parts_of_a_network_that_are_not_joined_have_levels_of_their_own() -> None:
-    links = np.array([[0, ACTORS], [ACTORS, 0], [3 * ACTORS, NONE], [4 * ACTORS, NONE]])
+    links = np.array([[0, PATCH_ACTORS], [PATCH_ACTORS, 0], [3 * PATCH_ACTORS, NONE], [4 * PATCH_ACTORS, NONE]])
     nodes = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])
     assert find_levels(6, links, nodes).tolist() == [0, 1, 0, 0, 1, 0]
 
@@ -112,7 +113,7 @@ def test_a_transfer_that_something_follows_from_is_waited_for_window_by_window()
 def test_levels_in_a_wrong_order_are_noticed() -> None:
     program = uniform({"w": 24, "h": 12}, 4, seed=1)
     level, _ = find_levels_of(program.machine)
-    wrong = level[::ACTORS] * 3 % (level.max() + 1)
-    assert (wrong != level[::ACTORS]).any()
+    wrong = level[::PATCH_ACTORS] * 3 % (level.max() + 1)
+    assert (wrong != level[::PATCH_ACTORS]).any()
     with pytest.raises(AssertionError, match="an actor is woken for a cycle that is over for it"):
         run(program, 4, level=wrong)
