@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
 _SECOND_CACHE = 1 << 20  # bytes
-_TOGETHER = 4  # windows
+_TOGETHER = 6  # windows
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 
@@ -49,7 +49,7 @@ class CreditTables:
         self._inward = _numbered(self._count, machine.edge_dst, machine.edge_port[np.arange(machine.edge_count) ^ 1])
         self._write_settings()
         self._write_places()
-        self._write_lanes()
+        self._write_dues()
         self._write_ports(self["routers"], r.ROUTER, self._routers)
         self._write_ports(self["memories"], r.CREDIT_MEMORY, self._memories)
         self._write_routers()
@@ -58,7 +58,7 @@ class CreditTables:
         self._write_inputs()
         self._places = np.zeros(
             machine.edge_count, np.int64
-        )  # of the virtual channels of links, 0: no route has come there
+        )  # of the virtual channels of links, 0: no route has come to their node
         self._write_patience()
         depth = self._of_node("buffer_flits")[machine.edge_dst]
         words = self._count * (words_of(r.CHANNEL) + words_of(r.SENDER) + words_of(r.BUFFERED) * depth)
@@ -130,7 +130,7 @@ class CreditTables:
 
     @property
     def channels(self) -> np.ndarray:
-        """CHANNEL[channel] copy of those of each link of a route in turn."""
+        """CHANNEL[channel] copy of those of each link to nodes that routes have come to, in turn."""
         views = [self._memory.rows(int(self._places[at]), r.CHANNEL, int(self._count[at])) for at in self._used()]
         return np.concatenate([np.zeros(0, r.CHANNEL), *views])
 
@@ -159,13 +159,15 @@ class CreditTables:
         return np.repeat(self._used(), self._count[self._used()])
 
     def _make_channels(self, station: np.ndarray) -> None:
-        """Make the virtual channels of links among some stations, with their buffers. Errors: LimitError."""
-        links = _among(station[station < self._machine.edge_count])
-        links = links[self._places[links] == 0]
-        if len(links) == 0:
+        """Make the virtual channels of nodes that links among some stations lead to, and their buffers. Errors: LimitError."""
+        dst, links = self._machine.edge_dst, _among(station[station < self._machine.edge_count])
+        nodes = _among(dst[links[self._places[links] == 0]])
+        if len(nodes) == 0:
             return
+        order = np.lexsort((self._inward, dst))  # edges by node and lane
+        links = order[np.isin(dst[order], nodes)]
         count = self._count[links]
-        depth = np.repeat(self._of_node("buffer_flits")[self._machine.edge_dst[links]], count)
+        depth = np.repeat(self._of_node("buffer_flits")[dst[links]], count)
         words = (words_of(r.CHANNEL) + words_of(r.SENDER)) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
         what = (
             f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
@@ -185,15 +187,23 @@ class CreditTables:
         known["end"] = rows["end"]
         rows["onward"] = rows["given"] = codes.NONE
         edge = np.repeat(links, count)
-        rows["due"] = self._dues[self._machine.edge_dst[edge]] + self._inward[edge] + rows["index"]
+        rows["due"] = self._dues[dst[edge]] + self._inward[edge] + rows["index"]
         rows["input"] = self._inputs[edge] + words_of(r.INPUT) * (rows["index"] % self._control.input_speedup)
-        lanes = self._lanes[self._machine.edge_dst[edge]]
-        places = channels + words_of(r.CHANNEL) * np.arange(len(depth))
-        self._memory.words[(lanes + self._inward[edge] + rows["index"])[lanes > 0]] = places[lanes > 0]
         self._places[links] = channels + words_of(r.CHANNEL) * first
+        self._write_lanes(nodes, self._places[links[np.searchsorted(dst[links], nodes)]])
         table = self._memory.rows(self["links"], r.LINK, len(self._count))
         table["channels"] = self._places
         table["senders"][links] = senders + words_of(r.SENDER) * first
+
+    def _write_lanes(self, nodes: np.ndarray, places: np.ndarray) -> None:
+        """Write where the first virtual channel of each of some nodes stands."""
+        for field, kind, numbers in (
+            ("routers", r.ROUTER, self._routers_of),
+            ("memories", r.CREDIT_MEMORY, self._memories_of),
+        ):
+            number = numbers[nodes]
+            rows = self._memory.rows(self[field], kind, int(numbers.max(initial=-1)) + 1)
+            rows["lanes"][number[number != codes.NONE]] = places[number != codes.NONE]
 
     def _make_copies(self, station: np.ndarray) -> None:
         """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
@@ -283,16 +293,15 @@ class CreditTables:
             self[field] = take(count)
             self._memory.words[self[field] : self[field] + count] = NEVER
 
-    def _write_lanes(self) -> None:
-        """Take room for the lanes of routers and memories."""
+    def _write_dues(self) -> None:
+        """Take room for since when the fronts of lanes of routers and memories can be seen."""
         nodes, shape = np.concatenate([self._routers, self._memories]), self._machine.node_count
-        self._room, self._dues, self._lanes = (np.zeros(shape, np.int64) for _ in range(3))
+        self._room, self._dues = (np.zeros(shape, np.int64) for _ in range(2))
         room = -(-self._inputs_n[nodes] // GROUP) * GROUP
-        words = int(2 * room.sum())
+        words = int(room.sum())
         place = self._take(words, GROUP)
         self._memory.words[place : place + words] = NEVER
-        self._room[nodes], self._dues[nodes] = room, place + 2 * (np.cumsum(room) - room)
-        self._lanes[nodes] = self._dues[nodes] + room
+        self._room[nodes], self._dues[nodes] = room, place + np.cumsum(room) - room
 
     def _write_ports(self, place: int, kind: np.dtype, nodes: np.ndarray) -> None:
         """Write the places of the lanes and of the links of some nodes by port."""
@@ -304,7 +313,7 @@ class CreditTables:
         self._memory.words[outputs : outputs + links] = self["links"] + words_of(r.LINK) * order
         rows = self._memory.rows(place, kind, len(nodes))
         rows["outputs"], rows["ports"] = outputs + start, end - start
-        rows["dues"], rows["room"], rows["lanes"] = self._dues[nodes], self._room[nodes], self._lanes[nodes]
+        rows["dues"], rows["room"] = self._dues[nodes], self._room[nodes]
 
     def _write_routers(self) -> None:
         machine = self._machine

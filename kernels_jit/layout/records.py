@@ -473,7 +473,7 @@ ROUTER = record(
         "dues"
     ),  # place of the cycle since which the flit at the front can be seen, for every lane; NEVER: it has none
     int32("room"),  # lanes, and some more that never have a flit, so that they are whole groups
-    int32("lanes"),  # place of the places of the virtual channels
+    int32("lanes"),  # place of its virtual channels, side by side
     int32("outputs"),  # place of the places of its links by port
     int32("switch"),  # place of its first INPUT
     int32("ports"),

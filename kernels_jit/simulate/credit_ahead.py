@@ -12,7 +12,7 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import ROUTER_WORDS, channel_at, router_at
-from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes
+from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes, lane_place
 from kernels_jit.simulate.credit_link import front_of, next_step
 from kernels_jit.simulate.credit_ways import way_place
 
@@ -35,10 +35,10 @@ def fetch_ahead(m, credit, actor, first, todo):
 
 @inlined
 def fetch_lanes(m, credit, actor):
-    """Fetch since when the fronts of the lanes of a router can be seen, and where the lanes stand."""
+    """Fetch since when the fronts of the lanes of a router can be seen."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for place in range(router.dues, router.lanes + router.inputs_n, LINE):
+        for place in range(router.dues, router.dues + router.room, LINE):
             prefetch(m, place)
 
 
@@ -50,7 +50,7 @@ def fetch_channels(m, credit, actor):
         for first in range(0, router.room, WORD_LANES):
             todo = busy_lanes(m, router, first)
             while todo != 0:
-                place = m[router.lanes + first + lowest_bit(todo)]
+                place = lane_place(router, first + lowest_bit(todo))
                 todo &= todo - 1
                 prefetch(m, place)
 
@@ -63,7 +63,7 @@ def fetch_onward(m, credit, actor):
         for first in range(0, router.room, WORD_LANES):
             todo = busy_lanes(m, router, first)
             while todo != 0:
-                channel = channel_at(m, m[router.lanes + first + lowest_bit(todo)])
+                channel = channel_at(m, lane_place(router, first + lowest_bit(todo)))
                 todo &= todo - 1
                 prefetch(m, channel.front)
                 prefetch(m, channel.input)
@@ -80,7 +80,7 @@ def fetch_ways(m, credit, actor):
         for first in range(0, router.room, WORD_LANES):
             todo = busy_lanes(m, router, first)
             while todo != 0:
-                channel = channel_at(m, m[router.lanes + first + lowest_bit(todo)])
+                channel = channel_at(m, lane_place(router, first + lowest_bit(todo)))
                 todo &= todo - 1
                 prefetch(
                     m,

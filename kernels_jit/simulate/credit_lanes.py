@@ -9,6 +9,7 @@ import numpy as np
 
 from kernels_jit.compile.bits import GROUP, at_most
 from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.layout.access import CHANNEL_WORDS
 from kernels_jit.layout.records import NEVER
 
 WORD_LANES = 64
@@ -22,6 +23,12 @@ def due_lanes(m, owner, first, cycle):
         due |= at_most(m, owner.dues + lane, cycle) << (lane & WORD_LANES - 1)
         lane += GROUP
     return due
+
+
+@inlined
+def lane_place(owner, lane):
+    """The place of the virtual channel of a lane of a router or a memory."""
+    return owner.lanes + lane * CHANNEL_WORDS
 
 
 @inlined

@@ -21,7 +21,7 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD
-from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, next_due
+from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place, next_due
 from kernels_jit.simulate.credit_link import (
     end_packet,
     front_of,
@@ -164,7 +164,7 @@ def write(m, op, times, credit, memory, cycle):
             lane = first + lowest_bit(todo)
             todo &= todo - 1
             seen = m[memory.dues + lane]
-            channel = channel_at(m, m[memory.lanes + lane])
+            channel = channel_at(m, lane_place(memory, lane))
             place = front_of(m, channel).flit >> PLACE_SHIFT
             transfer = transfer_at(m, place)
             end_fs = admit(m, credit, memory, transfer, transfer.arrived, cycle)

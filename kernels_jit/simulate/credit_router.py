@@ -40,7 +40,7 @@ from kernels_jit.layout.records import (
 from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
-from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, next_due
+from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place, next_due
 from kernels_jit.simulate.credit_link import (
     cross,
     first_from,
@@ -64,7 +64,7 @@ def serve_router(m, op, times, credit, router, cycle):
     next_cycle, asks, bidders, wanted = NEVER, 0, 0, np.int64(0)
     asked, disputed = np.int64(0), np.int64(0)
     outputs, inputs, mixed = np.int64(0), np.int64(0), np.int64(0)
-    lanes, until_fs = router.lanes, free_by(credit, cycle)
+    until_fs = free_by(credit, cycle)
     first = 0
     while first < router.room:  # shorter than a range with steps
         todo = due_lanes(m, router, first, cycle)
@@ -72,7 +72,8 @@ def serve_router(m, op, times, credit, router, cycle):
             bit = lowest_bit(todo)
             todo &= todo - 1
             lane = first + bit
-            place, after = m[lanes + lane], m[lanes + first + lowest_bit(todo | np.int64(todo == 0) << bit)]
+            place = lane_place(router, lane)
+            after = lane_place(router, first + lowest_bit(todo | np.int64(todo == 0) << bit))
             channel = channel_at(m, place)
             prefetch(m, after)
             if CHECKED:

@@ -26,7 +26,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import word_of
 from kernels_jit.simulate.credit_copies import is_waiting
-from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes
+from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place
 from kernels_jit.simulate.credit_link import count_flits, has_credit, held_channels, is_free, slot_after
 from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import look_up
@@ -55,7 +55,7 @@ def look_at_fronts(m, times, credit, router, cycle):
         while todo != 0:
             lane = first + lowest_bit(todo)
             todo &= todo - 1
-            place = m[router.lanes + lane]
+            place = lane_place(router, lane)
             channel = channel_at(m, place)
             if channel.onward == _NONE:
                 look_up(m, times, credit, router, channel, cycle)
