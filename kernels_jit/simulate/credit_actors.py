@@ -38,7 +38,7 @@ def serve_cycles(m, op, times, credit, actor, cycle, end):
     router = router_at(m, credit.routers + actor * ROUTER_WORDS)
     while cycle < end:
         due = NEVER if router.sources == 0 else serve_sources(m, op, times, credit, router, cycle)
-        seen = look_at_fronts(m, times, credit, router, cycle) if rarely(credit.waits != _NONE) else 0
+        seen = look_at_fronts(m, credit, router, cycle) if rarely(credit.waits != _NONE) else 0
         served, cycle = cycle, min(due, serve_router(m, op, times, credit, router, cycle))
         if rarely(seen > 0):
             charge_fronts(m, credit, seen, served)

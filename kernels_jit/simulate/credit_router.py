@@ -13,25 +13,21 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.branches import choose, rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
-from kernels_jit.compile.prefetch import prefetch
+from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     ASK_WORDS,
     INPUT_WORDS,
-    ROUTE_WORDS,
-    TIME_WORDS,
+    TRANSFER_WORDS,
     ask_at,
     channel_at,
     input_at,
     link_at,
-    state_at,
-    transfer_at,
 )
 from kernels_jit.layout.records import (
     BRANCHES,
     COPIES,
     IS_COPY,
-    LONE_ROW,
     NEVER,
     PLACE_BITS,
     PLACE_SHIFT,
@@ -81,7 +77,7 @@ def serve_router(m, op, times, credit, router, cycle):
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
             if channel.onward == _NONE:
                 fetch_way(m, after)
-                look_up(m, times, credit, router, channel, cycle)
+                look_up(m, credit, router, channel, cycle)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
@@ -182,7 +178,7 @@ def fetch_way(m, place):
 
 
 @inner
-def look_up(m, times, credit, router, channel, cycle):
+def look_up(m, credit, router, channel, cycle):
     """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
     way = way_of(m, next_step(front_of(m, channel).flit))
     channel.ready = cycle + router.routing
@@ -195,12 +191,9 @@ def look_up(m, times, credit, router, channel, cycle):
             channels_on(m, credit, way),
         )
         if way & WAY_ENDS:
-            transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
-            if transfer.job <= LONE_ROW:
-                prefetch(times, (LONE_ROW - transfer.job) * TIME_WORDS)
-            else:
-                prefetch(m, transfer.job)
-            prefetch(m, state_at(m, 0).routes + transfer.route * ROUTE_WORDS)
+            place = front_of(m, channel).flit >> PLACE_SHIFT
+            for line in range(0, TRANSFER_WORDS, LINE):
+                prefetch(m, place + line)
 
 
 @inner

@@ -47,7 +47,7 @@ def charge(m, credit, link, cause, fs):
 
 
 @inner
-def look_at_fronts(m, times, credit, router, cycle):
+def look_at_fronts(m, credit, router, cycle):
     """Keep in scratch what the flits at the fronts of a router's buffers wait for if they stay. Returns how many there are."""
     seen = 0
     for first in range(0, router.room, WORD_LANES):
@@ -58,7 +58,7 @@ def look_at_fronts(m, times, credit, router, cycle):
             place = lane_place(router, lane)
             channel = channel_at(m, place)
             if channel.onward == _NONE:
-                look_up(m, times, credit, router, channel, cycle)
+                look_up(m, credit, router, channel, cycle)
             if channel.onward != r.COPIES:
                 keep_front(m, credit, place, place, count_flits(m, channel), True, seen, cycle)
                 seen += 1

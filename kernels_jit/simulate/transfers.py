@@ -62,7 +62,7 @@ def start_transfer(m, op, times, job_place, now):
             claim_links(m, place)
         queue_transfer(m, place, transfer.first_step, arrival_fs_of(m, op, job.row, now))
         if not is_awaited(m, op, job_place):
-            transfer.job = LONE_ROW - job.row
+            transfer.job, transfer.tail_fs = LONE_ROW - job.row, route.tail_fs
             credit_at(m, state.credit).lone += 1
             free_job(m, job_place)
         return
@@ -110,7 +110,7 @@ def end_alone(m, times, place, fs):
     transfer, state = transfer_at(m, place), state_at(m, 0)
     transfer.from_step = _NONE
     credit_at(m, state.credit).lone -= 1
-    done_fs = fs + route_at(m, transfer.route).tail_fs
+    done_fs = fs + transfer.tail_fs
     time_at(times, LONE_ROW - transfer.job).end_fs = done_fs
     state.latest_fs = max(state.latest_fs, done_fs)
     state.events += 1
