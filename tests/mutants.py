@@ -65,6 +65,7 @@ MODULES = (
     "credit_state",
     "credit_suspension",
     "credit_waits",
+    "credit_ways",
     "event_heap",
     "hops",
     "injection",

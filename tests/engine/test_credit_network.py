@@ -196,7 +196,7 @@ def test_sources_send_in_the_order_of_starts():
 def test_buffers_that_memory_cannot_hold_are_refused(monkeypatch):
     monkeypatch.setattr(memory_budget, "find_free_bytes", lambda: 30_000_000)
     says = (
-        "^the buffers of 3 links with up to 64 virtual channels of 16,384 flits would take .*; make virtual_channels, "
+        "^the buffers of 8 links with up to 64 virtual channels of 16,384 flits would take .*; make virtual_channels, "
     )
     with pytest.raises(LimitError, match=says):
         run(load(virtual_channels=64, buffer_flits=16_384), "0:1:1KiB")
@@ -208,6 +208,42 @@ def test_buffers_beyond_what_half_a_word_can_name_are_refused(monkeypatch):
         LimitError, match=r"^the routers and buffers of this machine take more than 8 MiB, .*; make virtual_"
     ):
         run(load(virtual_channels=64, buffer_flits=4_096), "0:1:1KiB")
+
+
+def test_links_beyond_what_ways_can_name_are_refused(monkeypatch):
+    monkeypatch.setattr(records, "LINKS_MOST", 100)
+    says = "^this machine has 352 links, and a network with credits can have 100; make it smaller$"
+    with pytest.raises(LimitError, match=says):
+        run(load(), "0:1:1KiB")
+
+
+def test_sets_of_virtual_channels_beyond_what_ways_can_name_are_refused(monkeypatch):
+    monkeypatch.setattr(records, "SETS_MOST", 2)
+    says = (
+        "^packets of this machine may take more than 1 different sets .*; give more classes of ports the same virtual_c"
+    )
+    with pytest.raises(LimitError, match=says):
+        run(load(torus=True), "0:1:1KiB", "0:3:1KiB")
+
+
+def test_ways_of_routes_that_come_later_stand_beside_those_that_are_known():
+    """Two ways stand in a word, and the first route has three. No other test has these machines with their routes."""
+    found = []
+    for hop_ns, at_once in ((7, True), (9, False)):
+        machine = load(hop_ns=hop_ns)
+        source, *others = (machine.places.endpoint(0, column) for column in range(5))
+        program = Program(machine)
+        session = Session(program, "flit")
+        for other in others:
+            program.thread("source").move(machine.routing.route(source, other, Intent.ALL, RouteKind.MESSAGE), FLIT)
+            if not at_once:
+                session.lay()
+        memory, _ = session.lay()
+        steps = int(machine.routing.tables().start[-1])
+        found.append(memory.words[memory["ways"] :].view(np.uint32)[:steps].tolist())
+        assert steps == 3 + 4 + 5 + 6
+    assert found[0] == found[1]
+    assert 0 not in found[0]
 
 
 def test_wires_of_more_cycles_than_half_a_word_holds_have_their_times():
