@@ -8,6 +8,7 @@ windows are served together, level by level, so that it stays there for longer.
 from __future__ import annotations
 
 from kernels_jit.compile.bits import lowest_bit, quotient
+from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
@@ -20,7 +21,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import GROUP_SHIFT, NEVER
 from kernels_jit.simulate.credit_actors import serve_actor
-from kernels_jit.simulate.credit_ahead import fetch_ahead
+from kernels_jit.simulate.credit_ahead import BUSY, NOTHING, WHOLE, fetch_busy, fetch_whole
 from kernels_jit.simulate.credit_period import first_due, track_transfers
 from kernels_jit.simulate.credit_schedule import (
     PATCH_ACTORS,
@@ -104,7 +105,7 @@ def serve_together(m, op, times, credit, begin, windows):
                 if CHECKED:
                     m[credit.patch_served + patch] = end
                 if m[credit.patch_wakes + patch] < end:
-                    serve_patch(m, op, times, credit, patch, end, turn)
+                    serve_patch(m, op, times, credit, patch, end, choose(turn == 0, WHOLE * credit.is_large, NOTHING))
     for group in range(credit.groups):
         note_group(m, credit, group)
 
@@ -117,19 +118,21 @@ def serve_window(m, op, times, credit, end):
             continue
         for patch in range(group << GROUP_SHIFT, last_patch(credit, group)):
             if m[credit.patch_wakes + patch] < end:
-                serve_patch(m, op, times, credit, patch, end, 0)
+                serve_patch(m, op, times, credit, patch, end, BUSY * credit.is_large)
         note_group(m, credit, group)
 
 
 @inner
-def serve_patch(m, op, times, credit, patch, end, turn):
-    """Serve the actors of a patch that are due in a window; `turn`: windows of it served just before, so that it is close."""
+def serve_patch(m, op, times, credit, patch, end, fetched):
+    """Serve the actors of a patch that are due in a window; `fetched`: what of those that follow."""
     todo = due_actors(m, credit, patch, end)
     while todo != 0:
         actor = patch * PATCH_ACTORS + lowest_bit(todo)
         todo &= todo - 1
-        if credit.is_large > turn:
-            fetch_ahead(m, credit, actor, patch * PATCH_ACTORS, todo)
+        if fetched == WHOLE:
+            fetch_whole(m, credit, patch * PATCH_ACTORS, todo)
+        elif fetched == BUSY:
+            fetch_busy(m, credit, actor, patch * PATCH_ACTORS, todo)
         wake = credit.wakes + actor
         m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)
     note_patch(m, credit, patch)
