@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,6 +98,8 @@ def find_waypoints(machine: Machine, route: int) -> list[str]:
 class _Finder:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        places = machine.places
+        self._find_endpoint = cache(places.find_endpoint) if isinstance(places, MeshPlaces) else None
 
     def find(self, src: str, dst: str, read: bool) -> FlowRoute:
         """The route of flows from one part to another. Errors: InputError, UnreachableError."""
@@ -177,8 +180,8 @@ class _Finder:
 
     def _node(self, name: str, peer: str) -> int:
         machine = self._machine
-        if isinstance(machine.places, MeshPlaces):
-            return machine.places.find_endpoint(name)
+        if self._find_endpoint:
+            return self._find_endpoint(name)
         if name == HOST:
             return self._host(peer)
         found = machine.node_id.get(name)
