@@ -119,10 +119,9 @@ def fetch_whole(m, credit, first, todo):
 @inlined
 def fetch_rows(m, credit, actor):
     """Fetch what of a router stands side by side: its lanes, virtual channels and inputs, and where its links are."""
+    fetch_lanes(m, credit, actor)
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for place in range(router.dues, router.dues + router.room, LINE):
-            prefetch(m, place)
         for place in range(router.lanes, router.lanes + router.inputs_n * CHANNEL_WORDS, LINE):
             prefetch(m, place)
         for place in range(router.switch, router.switch + router.ports * credit.input_speedup * INPUT_WORDS, LINE):
