@@ -221,7 +221,7 @@ TRANSFER = record(
     "arrived",  # flits at the destination, or at the store-and-forward node before it
     "latest_fs",  # when the latest of them arrived
     "tail_step",  # step before which the last flit stands; with credits: the next in the queue of a source
-    "tail_fs",  # when it arrived there, or arrives
+    "tail_fs",  # when it arrived there, or arrives; with credits, where nothing follows: what its route adds at the end
     "job",  # place; with credits, where nothing follows from its completion: LONE_ROW - its row, and the job is free
     "route",
     "last_bytes",  # size of the last flit

@@ -124,7 +124,7 @@ def serve_window(m, op, times, credit, end):
 
 @inner
 def serve_patch(m, op, times, credit, patch, end, fetched):
-    """Serve the actors of a patch that are due in a window; `fetched`: what of those that follow."""
+    """Serve the actors of a patch that are due in a window; `fetched`: what is fetched of those that follow."""
     todo = due_actors(m, credit, patch, end)
     while todo != 0:
         actor = patch * PATCH_ACTORS + lowest_bit(todo)

@@ -44,12 +44,6 @@ def link_on(m, credit, way):
 
 
 @inlined
-def memory_place(credit, way):
-    """The place of the memory of a step."""
-    return credit.memories + (way >> WAY_SHIFT) * MEMORY_WORDS
-
-
-@inlined
 def memory_on(m, credit, way):
     """The memory of a step."""
-    return memory_at(m, memory_place(credit, way))
+    return memory_at(m, credit.memories + (way >> WAY_SHIFT) * MEMORY_WORDS)
