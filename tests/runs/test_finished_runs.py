@@ -11,7 +11,6 @@ from kernbench.runs.bench import find_bench
 from kernbench.runs.recording import record
 from kernbench.runs.run import record_bench, run_bench
 
-
 ATTEMPTS = 10  # threads of a test before, such as those of a cluster that has been closed, leave garbage for a while
 
 
