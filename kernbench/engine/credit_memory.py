@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
-_SECOND_CACHE = 1 << 20  # bytes
-_TOGETHER = 6  # windows
+_SECOND_CACHE = 1 << 19  # bytes
+_TOGETHER = 4  # windows
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 
@@ -46,6 +46,9 @@ class CreditTables:
         self._fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)
         self._count = self._of_node("virtual_channels")[machine.edge_dst]
         self._inputs_n = np.bincount(machine.edge_dst, self._count, machine.node_count).astype(np.int64)
+        order = np.lexsort((machine.edge_port, machine.edge_src))
+        self._first_sender = np.empty(machine.edge_count, np.int64)
+        self._first_sender[order] = np.cumsum(self._count[order]) - self._count[order]
         self._inward = _numbered(self._count, machine.edge_dst, machine.edge_port[np.arange(machine.edge_count) ^ 1])
         self._write_settings()
         self._write_places()
@@ -92,6 +95,7 @@ class CreditTables:
         self._make_channels(new["station"][:-1])
         self._narrow_window(new["station"][:-1], begins[known:-1], ends[known:-1])
         self._make_copies(step["station"][forks])
+        self._note_order(new["station"][ends[known:] & (new["station"] < self._machine.edge_count)])
         station, is_link = new["station"], new["station"] < self._machine.edge_count
         ways = (
             np.where(is_link, station, self._memory_at[np.where(is_link, 0, station)]).astype(np.uint32) << r.WAY_SHIFT
@@ -101,6 +105,12 @@ class CreditTables:
         branches = route["start"][route["branches"] == 0]
         ways[branches[(branches >= known) & (whole[branches] == 0)] - known] |= r.BRANCHES
         return ways
+
+    def _note_order(self, links: np.ndarray) -> None:
+        """Note whether flits end at any of some links from whose buffers others go on."""
+        receivers = self._memory.rows(self["links"], r.LINK, len(self._count))["receiver"]
+        if (receivers[links] != codes.NONE).any():
+            self["is_shuffled"] = 1
 
     def _sets_of(self, station: np.ndarray, kind: np.ndarray, is_link: np.ndarray) -> np.ndarray:
         """uint32[step] the number of the set of virtual channels of some kinds at some links; 0 for memories."""
@@ -137,21 +147,25 @@ class CreditTables:
     @property
     def senders(self) -> np.ndarray:
         """SENDER[channel] copy of what is known of `channels` at the other end."""
-        found = self.channels
-        places = self._memory.rows(self["links"], r.LINK, len(self._count))["senders"][self.link_of_channel]
-        at = places + words_of(r.SENDER) * found["index"]
-        return self._memory.words[at[:, None] + np.arange(words_of(r.SENDER))].view(r.SENDER).reshape(len(found))
+        return self._all_senders[self._first_sender[self.link_of_channel] + self.channels["index"]]
+
+    @property
+    def _all_senders(self) -> np.ndarray:
+        """SENDER[] view of those of all links, by node and port."""
+        return self._memory.rows(self._sender_rows, r.SENDER, int(self._count.sum()))
+
+    @property
+    def buffers(self) -> np.ndarray:
+        """int64[channel, 2] where the slots of each of `channels` stand, and how many there are."""
+        links = self._memory.rows(self["links"], r.LINK, len(self._count))[self.link_of_channel]
+        places = links["buffers"] + links["buffer_words"] * self.channels["index"]
+        return np.stack([places, links["buffer_words"] // words_of(r.BUFFERED)], axis=1).astype(np.int64)
 
     @property
     def held(self) -> np.ndarray:
         """int64[channel] the flits in the buffers of `channels`."""
-        rings = [self._memory.rows(one["buffer"], r.BUFFERED, self.depth_of(one)) for one in self.channels]
-        return np.array([np.count_nonzero(ring["flit"] != codes.NONE) for ring in rings], np.int64)
-
-    @staticmethod
-    def depth_of(channel: np.void) -> int:
-        """The slots in the buffer of a virtual channel."""
-        return (int(channel["end"]) - int(channel["buffer"])) // words_of(r.BUFFERED)
+        slots = [self._memory.rows(place, r.BUFFERED, depth) for place, depth in self.buffers.tolist()]
+        return np.array([np.count_nonzero(each["flit"] != codes.NONE) for each in slots], np.int64)
 
     @property
     def link_of_channel(self) -> np.ndarray:
@@ -168,32 +182,27 @@ class CreditTables:
         links = order[np.isin(dst[order], nodes)]
         count = self._count[links]
         depth = np.repeat(self._of_node("buffer_flits")[dst[links]], count)
-        words = (words_of(r.CHANNEL) + words_of(r.SENDER)) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
+        words = words_of(r.CHANNEL) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
         what = (
             f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
         )
         check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
         each = words_of(r.BUFFERED) * depth
-        channels = self._take(words, 8)
-        senders = channels + words_of(r.CHANNEL) * len(depth)
-        buffers = senders + words_of(r.SENDER) * len(depth)
+        channels, buffers = self._take(words_of(r.CHANNEL) * len(depth), 8), self._take(int(each.sum()), 8)
         self._memory.rows(buffers, r.BUFFERED, int(depth.sum()))["flit"] = codes.NONE
         rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
         rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
-        rows["buffer"] = rows["front"] = buffers + np.cumsum(each) - each
-        rows["end"] = rows["buffer"] + each
-        known = self._memory.rows(senders, r.SENDER, len(depth))
-        known["buffer"] = known["back"] = rows["buffer"]
-        known["end"] = rows["end"]
+        rows["front"] = buffers + np.cumsum(each) - each
         rows["onward"] = rows["given"] = codes.NONE
         edge = np.repeat(links, count)
-        rows["due"] = self._dues[dst[edge]] + self._inward[edge] + rows["index"]
         rows["input"] = self._inputs[edge] + words_of(r.INPUT) * (rows["index"] % self._control.input_speedup)
         self._places[links] = channels + words_of(r.CHANNEL) * first
         self._write_lanes(nodes, self._places[links[np.searchsorted(dst[links], nodes)]])
         table = self._memory.rows(self["links"], r.LINK, len(self._count))
         table["channels"] = self._places
-        table["senders"][links] = senders + words_of(r.SENDER) * first
+        table["buffers"][links] = rows["front"][first]
+        self._all_inputs["buffers"][self._inputs_of(links)] = rows["front"][first][:, None]
+        self._all_senders["back"][self._first_sender[edge] + rows["index"]] = rows["front"]
 
     def _write_lanes(self, nodes: np.ndarray, places: np.ndarray) -> None:
         """Write where the first virtual channel of each of some nodes stands."""
@@ -207,10 +216,9 @@ class CreditTables:
 
     def _make_copies(self, station: np.ndarray) -> None:
         """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
-        links, words = np.unique(station), words_of(r.COPY)
-        inputs = self._memory.rows(self["inputs"], r.INPUT, self._machine.edge_count * self._control.input_speedup)
-        links = links[inputs["copies"][(self._inputs[links] - self["inputs"]) // words_of(r.INPUT)] == 0]
-        for link in links.tolist():
+        links, words = _among(station), words_of(r.COPY)
+        table = self._memory.rows(self["links"], r.LINK, len(self._count))
+        for link in links[table["copies"][links] == 0].tolist():
             each, count = int(self._fan_out[self._machine.edge_dst[link]]), int(self._count[link])
             check_fits(
                 r.WORD * each * count * words,
@@ -220,11 +228,19 @@ class CreditTables:
             place = self._take(each * count * words, 8)
             rows, at = self._memory.rows(place, r.COPY, each * count), np.repeat(np.arange(count), each)
             channels = self._memory.rows(int(self._places[link]), r.CHANNEL, count)
-            for field in ("end", "buffer", "index", "input"):
-                rows[field] = channels[field][at]
+            rows["lane"], rows["input"] = at, channels["input"][at]
             rows["channel"] = self._places[link] + words_of(r.CHANNEL) * at
-            inputs = self._memory.rows(int(self._inputs[link]), r.INPUT, self._control.input_speedup)
-            inputs["copies"] = place
+            self._memory.rows(self["links"], r.LINK, len(self._count))["copies"][link] = place
+
+    @property
+    def _all_inputs(self) -> np.ndarray:
+        """INPUT[] view of those of all links."""
+        return self._memory.rows(self["inputs"], r.INPUT, len(self._count) * self._control.input_speedup)
+
+    def _inputs_of(self, links: np.ndarray) -> np.ndarray:
+        """int64[link, input] the numbers of the inputs of the switch behind some links."""
+        first = (self._inputs[links] - self["inputs"]) // words_of(r.INPUT)
+        return first[:, None] + np.arange(self._control.input_speedup)
 
     def _take(self, words: int, align: int = 1) -> int:
         """Room for tables that others point at in half a word. Errors: LimitError if it is beyond what that can name."""
@@ -279,6 +295,7 @@ class CreditTables:
         self["routers"] = take(len(self._routers) * words_of(r.ROUTER), 8)
         self["memories"] = take(len(self._memories) * words_of(r.CREDIT_MEMORY))
         self["links"] = take(links * words_of(r.LINK), 8)
+        self._sender_rows = take(int(self._count.sum()) * words_of(r.SENDER), 8)
         self["inputs"] = take(links * self._control.input_speedup * words_of(r.INPUT), 8)
         self["asks"] = take(int((self._inputs_n * self._fan_out).max()) * words_of(r.ASK))
         self["bidders"] = take(int(self._inputs_n.max()))
@@ -349,6 +366,8 @@ class CreditTables:
         rows["full_fs"], rows["port"] = full, machine.edge_port
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
         rows["channel_n"] = self._count
+        rows["buffer_words"] = words_of(r.BUFFERED) * self._of_node("buffer_flits")[dst]
+        rows["senders"] = self._sender_rows + words_of(r.SENDER) * self._first_sender
         rows["outward"] = np.where(machine.is_router[src], _numbered(self._count, src, machine.edge_port), 0)
         rows["dues"] = self._dues[dst] + self._inward
         rows["overhead_fs"] = np.where(machine.is_router[dst], machine.node_overhead_fs[dst], 0)
@@ -378,11 +397,13 @@ class CreditTables:
         self._inputs = np.empty(links, np.int64)
         self._inputs[order] = self["inputs"] + words_of(r.INPUT) * speedup * np.arange(links)
         rows = self._memory.rows(self["inputs"], r.INPUT, links * speedup).reshape(links, speedup)
-        edge = order[:, None]
+        edge, dst = order[:, None], machine.edge_dst[order][:, None]
         rows["first"] = np.arange(speedup)
         rows["number"] = far_port[edge] * speedup + np.arange(speedup)
         rows["channel_n"], rows["returning"] = self._count[edge], self._returning[edge]
         rows["link"] = self["links"] + words_of(r.LINK) * edge
+        rows["dues"] = self._dues[dst] + self._inward[edge]
+        rows["buffer_words"] = words_of(r.BUFFERED) * self._of_node("buffer_flits")[dst]
         routers = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
         first = np.searchsorted(machine.edge_dst[order], self._routers)
         routers["switch"] = self["inputs"] + words_of(r.INPUT) * speedup * first

@@ -388,6 +388,7 @@ CREDIT = record(
     "queue_flits",  # of a channel of a memory
     "links",
     "link_n",
+    "is_shuffled",  # 1: flits end at a link from whose buffers others go on, so credits may come back in another order
     "channel_sets",  # virtual channels that may be taken at a step, as bits; the first is empty
     "inputs",
     "wakes",  # by actor: the cycle in which it has something to do, or NEVER
@@ -484,8 +485,10 @@ ROUTER = record(
 # An input of the switch of a router; a port has as many as the input speed-up. Links to other nodes have them, too.
 INPUT = record(
     "returning",  # cycles until the credit of a flit that leaves a buffer of its port can be used
-    int32("copies"),  # place of the copies of packets in the buffers of its port, or 0: none forks
     int32("link"),  # place of the link to its port
+    int32("buffers"),  # place of the slots of its port's first virtual channel; those of the others follow
+    int32("buffer_words"),  # of each
+    int32("dues"),  # of the first lane of its port
     int16("accept"),  # the output that comes first
     int16("first"),  # the virtual channel of its port that comes first
     int16("number"),
@@ -518,7 +521,6 @@ REPLY = record("transfer", "flits", "cycle", words=4)  # since when the packet c
 # A cache line each of what each flit reads, of what is read where flits end or are seen late, and of the source.
 LINK = record(
     "held",  # bits of its virtual channels that packets have
-    "sent",  # of these, those whose tail has left and which are not free before their credits are back
     "free_fs",
     "full_fs",
     "flits",  # that have crossed it and are not yet counted at the station
@@ -526,74 +528,72 @@ LINK = record(
     int32("receiver"),  # actor, or NONE
     int32("dues"),  # of the first lane of its receiver that belongs to the link; without a receiver it means nothing
     int32("senders"),  # place of what its sender knows of its first virtual channel
+    int32("buffers"),  # place of the slots of that channel; those of the others follow
+    int32("buffer_words"),  # of each
     int16("channel_n"),
     int16("outward"),  # number of its first virtual channel among those of its sender
     int16("port"),
     int16("grant"),  # the input of the switch that comes first
     # Where flits end, or take no whole number of cycles.
+    "sent",  # of those held, bits of those whose tail has left and which are not free before their credits are back
     "overhead_fs",  # of the receiver
     "crossing_fs",  # from the grant of the switch to arrival
     "credit_fs",  # from the arrival of a flit that ends here until its credit can be used
     "sending_fs",  # from the start of a flit to arrival
     "station",
     int32("ending"),  # as `crossing`, until the credit of a flit that ends here can be used
-    int32("sending"),  # as `crossing`, from the source
-    int32("source"),  # actor that sends what begins here
     int32("channels"),  # place of its virtual channels
-    "packets",  # that count as under way, if their number is limited
+    int32("copies"),  # place of the copies of packets in the buffers behind the link, or 0: none forks
+    int32("returns"),  # place of the cycles in which some packets no longer count as under way, in order
     # Of the source.
+    "packets",  # that count as under way, if their number is limited
     "first",  # transfer in the queue, or NONE
     "last",
     "flits_sent",  # of the first transfer
     "flits_left",  # of the packet under way
-    "taken",  # number of that packet's virtual channel, or NONE
-    "taken_last",
-    int32("returns"),  # place of the cycles in which some of the packets no longer do, in order
-    int32("returned_n"),
+    int32("taken"),  # number of that packet's virtual channel, or NONE
+    int32("taken_last"),
+    int32("returned_n"),  # how many of these cycles there are
+    int32("source"),  # actor that sends what begins here
+    int32("sending"),  # as `crossing`, from the source
     words=24,
 )
-# What the receiver of a virtual channel knows of it, a cache line. Only the receiver reads and writes it while flits go on.
+# What the receiver of a virtual channel knows of it, half a cache line. Only the receiver reads and writes it while flits go
+# on. Its slots, and since when its front can be seen, are found by its INPUT and its index.
 CHANNEL = record(
     "ready",  # the cycle from which on the packet at the front may ask: for a channel, then for the switch
-    "allowed",  # bits of the channels that it may take on its next link; or how many copies it has
-    int32("buffer"),  # place of its slots, a ring
-    int32("end"),  # place after them
     int32("front"),  # place of the slot of the first flit, or of what comes next
     int32("onward"),  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
     int32("given"),  # place of the SENDER of the channel that it has got there, or NONE; or of the first copy
     int32("input"),  # place of its INPUT
-    int32("due"),  # place of the cycle since which its receiver can see its front
+    int16("allowed"),  # number of the set of channels that it may take there, as in a way; or how many copies it has
+    int16("accept"),  # the output channel that comes first
     int16("index"),
     int16("is_last"),  # the onward link is the last of the route
-    int16("accept"),  # the output channel that comes first
-    words=8,
+    words=4,
 )
-# What the sender of a virtual channel knows of it. Those of a link stand side by side.
+# What the sender of a virtual channel knows of it. Those of a router's links stand side by side.
 SENDER = record(
-    int32("buffer"),
-    int32("end"),
     int32("back"),  # place of the slot that the next flit takes, when its credit is back
     int16("grant"),  # the input channel that comes first
     int16("credited"),  # 1: it is known to have a credit
-    words=2,
+    words=1,
 )
 COPIES = -2  # the packet at the front goes on to several links
 COPY = record(  # of such a packet; what a virtual channel has, too, stands in the same place
     "ready",
-    "allowed",
-    int32("buffer"),
-    int32("end"),
     int32("front"),  # of the flits that have not passed
     int32("onward"),
     int32("given"),
     int32("input"),
-    int32("passed"),  # flits that have passed and still are in the buffer
-    int16("index"),
-    int16("is_last"),  # as of a channel, and IS_COPY
+    int16("allowed"),
     int16("accept"),
-    int16("is_over"),  # 1: the tail has passed
-    int32("channel"),  # place of the virtual channel in whose buffer the packet is
+    int16("lane"),  # the index of its virtual channel
+    int16("is_last"),  # as of a channel, and IS_COPY
     "flit",  # the flit that goes on, packed, but for whether it is a tail
+    int32("channel"),  # place of the virtual channel in whose buffer the packet is
+    int32("passed"),  # flits that have passed and still are in the buffer
+    int32("is_over"),  # 1: the tail has passed
     words=8,
 )
 IS_COPY = 2

@@ -169,7 +169,7 @@ def give_by_age(m, credit, router, place, asks, cycle):
         ask = ask_at(m, to)
         most, index, todo = -1, 0, ask.free & ~link.held
         while todo != 0:
-            credits = count_credits(m, sender_at(m, sender_of(link, lowest_bit(todo))), cycle)
+            credits = count_credits(m, link, lowest_bit(todo), cycle)
             if credits > most:
                 most, index = credits, lowest_bit(todo)
             todo &= todo - 1

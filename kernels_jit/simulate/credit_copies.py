@@ -12,7 +12,7 @@ from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    CHANNEL_WORDS,
+    COPY_WORDS,
     channel_at,
     copy_at,
     input_at,
@@ -24,6 +24,8 @@ from kernels_jit.layout.records import COPIES, IS_COPY, NEVER, PLACE_SHIFT, PORT
 from kernels_jit.simulate.credit_bids import bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask
 from kernels_jit.simulate.credit_link import (
+    allowed_of,
+    channel_slots,
     cross,
     depth_of,
     front_of,
@@ -33,7 +35,7 @@ from kernels_jit.simulate.credit_link import (
     slot_after,
     take_front,
 )
-from kernels_jit.simulate.credit_ways import channels_on, link_place, way_of
+from kernels_jit.simulate.credit_ways import link_place, set_of, way_of
 
 _NONE = codes.NONE
 
@@ -43,12 +45,13 @@ def begin_copies(m, credit, router, channel):
     """The packet at the front of a buffer forks here: it gets a copy for each branch that begins."""
     transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
     branches, place = route_at(m, transfer.route).forks, transfer.branch
-    first = input_at(m, channel.input).copies + channel.index * router.ports * CHANNEL_WORDS
+    copies = link_at(m, input_at(m, channel.input).link).copies
+    first = copies + channel.index * router.ports * COPY_WORDS
     if CHECKED:
         assert branches <= router.ports, "a packet forks into more branches than its router has links"
     channel.onward, channel.given, channel.allowed = COPIES, first, branches
     copy_at(m, first).accept = channel.accept
-    for at in range(first, first + branches * CHANNEL_WORDS, CHANNEL_WORDS):
+    for at in range(first, first + branches * COPY_WORDS, COPY_WORDS):
         branch, copy = transfer_at(m, place), copy_at(m, at)
         way = way_of(m, branch.first_step)
         copy.flit, copy.front, copy.passed, copy.is_over = (
@@ -60,7 +63,7 @@ def begin_copies(m, credit, router, channel):
         copy.onward, copy.is_last, copy.allowed = (
             link_place(credit, way),
             IS_COPY | way & WAY_ENDS,
-            channels_on(m, credit, way),
+            set_of(way),
         )
         copy.given, copy.ready = _NONE, channel.ready
         place = branch.next
@@ -74,7 +77,7 @@ def serve_copies(m, credit, lane, channel, asks, cycle):
     """
     asked, wanted, able, least = np.int64(0), np.int64(0), np.int64(0), NEVER
     for number in range(channel.allowed):
-        place = channel.given + number * CHANNEL_WORDS
+        place = channel.given + number * COPY_WORDS
         copy = copy_at(m, place)
         if copy.is_over == 1 or copy.ready > cycle or not is_waiting(m, copy, cycle):
             continue
@@ -84,7 +87,7 @@ def serve_copies(m, credit, lane, channel, asks, cycle):
                 able |= np.int64(1) << number
                 least = min(least, copy.passed)
             continue
-        free = copy.allowed & ~held_channels(m, onward, cycle)
+        free = allowed_of(m, credit, copy) & ~held_channels(m, credit, onward, cycle)
         if free == 0:
             continue
         asked |= np.int64(1) << onward.port
@@ -93,7 +96,7 @@ def serve_copies(m, credit, lane, channel, asks, cycle):
             if is_free(credit, onward, cycle) and have_credit(m, onward, free, cycle):
                 wanted |= bid(m, credit, place)
     while able != 0:
-        place = channel.given + lowest_bit(able) * CHANNEL_WORDS
+        place = channel.given + lowest_bit(able) * COPY_WORDS
         able &= able - 1
         if copy_at(m, place).passed == least:
             wanted |= bid(m, credit, place)
@@ -103,8 +106,8 @@ def serve_copies(m, credit, lane, channel, asks, cycle):
 @inlined
 def is_waiting(m, copy, cycle):
     """Whether a flit that can be seen in a cycle has not passed as a copy."""
-    front = front_of(m, copy)
-    return copy.passed < depth_of(copy) and front.flit != _NONE and front.cycle <= cycle
+    front, slots = front_of(m, copy), channel_slots(m, channel_at(m, copy.channel))
+    return copy.passed < depth_of(slots) and front.flit != _NONE and front.cycle <= cycle
 
 
 @inlined
@@ -143,23 +146,23 @@ def pass_copy(m, op, times, credit, place, cycle):
     copy = copy_at(m, place)
     flit, is_last = copy.flit | front_of(m, copy).flit & 1, copy.is_last & 1 == 1
     onward, given = link_at(m, copy.onward), copy.given
-    copy.front = slot_after(copy, copy.front)
+    copy.front = slot_after(channel_slots(m, channel_at(m, copy.channel)), copy.front)
     copy.passed += 1
     if flit & 1:
         copy.is_over = 1
-    _leave_buffer(m, channel_at(m, copy.channel), cycle)
+    _leave_buffer(m, credit, channel_at(m, copy.channel), cycle)
     cross(m, op, times, credit, onward, given, flit, is_last, cycle, False)
 
 
 @inner
-def _leave_buffer(m, channel, cycle):
+def _leave_buffer(m, credit, channel, cycle):
     """The flit at the front of a buffer leaves it if all copies have passed it."""
-    first, end = channel.given, channel.given + channel.allowed * CHANNEL_WORDS
-    for at in range(first, end, CHANNEL_WORDS):
+    first, end = channel.given, channel.given + channel.allowed * COPY_WORDS
+    for at in range(first, end, COPY_WORDS):
         if copy_at(m, at).passed == 0:
             return
-    for at in range(first, end, CHANNEL_WORDS):
+    for at in range(first, end, COPY_WORDS):
         copy_at(m, at).passed -= 1
-    if take_front(m, channel, cycle) & 1:
+    if take_front(m, credit, channel, cycle) & 1:
         channel.onward, channel.given = _NONE, _NONE
         channel.accept = copy_at(m, first).accept

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit, quotient
@@ -15,7 +17,6 @@ from kernels_jit.layout.access import (
     SENDER_WORDS,
     buffered_at,
     channel_at,
-    credit_at,
     input_at,
     route_at,
     sender_at,
@@ -33,6 +34,32 @@ from kernels_jit.simulate.transfers import deliver
 _NONE = codes.NONE
 
 
+class Slots(NamedTuple):
+    """The slots of a buffer, a ring: the places of the first and after the last."""
+
+    first: int
+    end: int
+
+
+@inlined
+def slots_of(port, index):
+    """The slots of a virtual channel, by its number, of an input or a link."""
+    first = port.buffers + index * port.buffer_words
+    return Slots(first, first + port.buffer_words)
+
+
+@inlined
+def channel_slots(m, channel):
+    """The slots of a virtual channel."""
+    return slots_of(input_at(m, channel.input), channel.index)
+
+
+@inlined
+def index_of(link, given):
+    """The number of a virtual channel of a link, by the place of what the sender knows of it."""
+    return quotient(given - link.senders, SENDER_WORDS)
+
+
 @inlined
 def channel_of(m, link, index):
     """A virtual channel of a link."""
@@ -43,6 +70,12 @@ def channel_of(m, link, index):
 def sender_of(link, index):
     """The place of what the sender of a link knows of a virtual channel."""
     return link.senders + index * SENDER_WORDS
+
+
+@inlined
+def allowed_of(m, credit, channel):
+    """The bits of the virtual channels that the packet at the front of a virtual channel, or a copy of it, may take."""
+    return m[credit.channel_sets + channel.allowed]
 
 
 @inlined
@@ -58,21 +91,21 @@ def next_step(flit):
 
 
 @inlined
-def slot_after(ring, place):
-    """Where the next slot in a buffer stands, which a virtual channel, its sender or a copy has."""
-    return choose(place + BUFFERED_WORDS == ring.end, ring.buffer, place + BUFFERED_WORDS)
+def slot_after(slots, place):
+    """Where the next slot in a buffer stands."""
+    return choose(place + BUFFERED_WORDS == slots.end, slots.first, place + BUFFERED_WORDS)
 
 
 @inlined
-def slot_before(ring, place):
+def slot_before(slots, place):
     """Where the slot before stands."""
-    return choose(place == ring.buffer, ring.end, place) - BUFFERED_WORDS
+    return choose(place == slots.first, slots.end, place) - BUFFERED_WORDS
 
 
 @inlined
-def depth_of(ring):
+def depth_of(slots):
     """How many slots a buffer has."""
-    return quotient(ring.end - ring.buffer, BUFFERED_WORDS)
+    return quotient(slots.end - slots.first, BUFFERED_WORDS)
 
 
 @inlined
@@ -84,25 +117,31 @@ def is_empty(m, place):
 @inner
 def count_flits(m, channel):
     """How many flits are in the buffer of a virtual channel."""
-    number, place = 0, channel.front
-    while number < depth_of(channel) and not is_empty(m, place):
-        number, place = number + 1, slot_after(channel, place)
+    number, place, slots = 0, channel.front, channel_slots(m, channel)
+    while number < depth_of(slots) and not is_empty(m, place):
+        number, place = number + 1, slot_after(slots, place)
     return number
 
 
 @inlined
-def take_front(m, channel, cycle):
+def take_front(m, credit, channel, cycle):
     """Take the flit at the front of the buffer of a virtual channel; its credit goes back. Returns it, packed."""
     place, into = channel.front, input_at(m, channel.input)
-    front, following = buffered_at(m, place), slot_after(channel, place)
+    slots, back = slots_of(into, channel.index), cycle + into.returning
+    front, following = buffered_at(m, place), slot_after(slots, place)
     flit, front.flit = front.flit, _NONE
     channel.front = following
     after = buffered_at(m, following)
-    m[channel.due] = choose(after.flit == _NONE, NEVER, after.cycle)
+    m[into.dues + channel.index] = choose(after.flit == _NONE, NEVER, after.cycle)
     if CHECKED:
-        served = credit_at(m, state_at(m, 0).credit).served
-        assert cycle + into.returning >= served, "a credit is back in a cycle that is over"
-    return_credit(m, channel, place, cycle + into.returning)
+        assert back >= credit.served, "a credit is back in a cycle that is over"
+    if rarely(credit.is_shuffled == 1):
+        return_credit(m, slots, place, back)
+    else:
+        if CHECKED:
+            before = buffered_at(m, slot_before(slots, place))
+            assert before.flit != _NONE or before.cycle <= back, "a credit is back before that of an earlier flit"
+        front.cycle = back
     return flit
 
 
@@ -130,59 +169,59 @@ def is_back(m, place, cycle):
 
 
 @inlined
-def return_credit(m, ring, place, cycle):
+def return_credit(m, slots, place, cycle):
     """The credit of a slot, the last that is free, can be used from a cycle on. Those of others may be back later."""
-    before = buffered_at(m, slot_before(ring, place))
+    before = buffered_at(m, slot_before(slots, place))
     if rarely((before.flit == _NONE) & (before.cycle > cycle)):
-        place = make_way(m, ring, place, cycle)
+        place = make_way(m, slots, place, cycle)
     buffered_at(m, place).cycle = cycle
 
 
 @inner
-def make_way(m, ring, last, cycle):
+def make_way(m, slots, last, cycle):
     """Credits that can be used after a cycle go back by one slot, to the last that is free. Returns the place before them."""
-    place, before = last, slot_before(ring, last)
+    place, before = last, slot_before(slots, last)
     while before != last and is_empty(m, before) and buffered_at(m, before).cycle > cycle:
         buffered_at(m, place).cycle = buffered_at(m, before).cycle
-        place, before = before, slot_before(ring, before)
+        place, before = before, slot_before(slots, before)
     return place
 
 
 @inlined
-def use_credit(m, credit, link, sender, cycle, later_cycle):
+def use_credit(m, credit, link, index, sender, cycle, later_cycle):
     """A flit that takes no slot uses a credit of a virtual channel, which can be used again from a later cycle on."""
-    place = sender.back
+    place, slots = sender.back, slots_of(link, index)
     if link.receiver == _NONE:
-        sender.back = slot_after(sender, place)
+        sender.back = slot_after(slots, place)
     else:
-        place = pass_credits(m, sender)
-    return_credit(m, sender, place, later_cycle)
+        place = pass_credits(m, slots, place)
+    return_credit(m, slots, place, later_cycle)
     note_credit(m, credit, sender, sender.back, cycle)
 
 
 @inner
-def pass_credits(m, sender):
-    """The first credit of a virtual channel is used, and the others go forward. Returns the place of the last."""
-    place, following = sender.back, slot_after(sender, sender.back)
-    while following != sender.back and is_empty(m, following):
+def pass_credits(m, slots, back):
+    """The first credit of a virtual channel, at `back`, is used, and the others go forward. Returns the place of the last."""
+    place, following = back, slot_after(slots, back)
+    while following != back and is_empty(m, following):
         buffered_at(m, place).cycle = buffered_at(m, following).cycle
-        place, following = following, slot_after(sender, following)
+        place, following = following, slot_after(slots, following)
     return place
 
 
 @inner
-def count_credits(m, sender, cycle):
-    """How many credits the sender of a virtual channel has in a cycle."""
-    number, place = 0, sender.back
-    while number < depth_of(sender) and is_back(m, place, cycle):
-        number, place = number + 1, slot_after(sender, place)
+def count_credits(m, link, index, cycle):
+    """How many credits the sender of a virtual channel of a link has in a cycle."""
+    number, place, slots = 0, sender_at(m, sender_of(link, index)).back, slots_of(link, index)
+    while number < depth_of(slots) and is_back(m, place, cycle):
+        number, place = number + 1, slot_after(slots, place)
     return number
 
 
 @inlined
-def held_channels(m, link, cycle):
+def held_channels(m, credit, link, cycle):
     """The bits of the virtual channels of a link that packets have in a cycle."""
-    if link.sent != 0:
+    if rarely(credit.tail_credit == 1) and link.sent != 0:
         release_channels(m, link, cycle)
     return link.held
 
@@ -192,9 +231,9 @@ def release_channels(m, link, cycle):
     """Virtual channels whose tail has left and whose credits are all back by a cycle are free again."""
     todo = link.sent
     while todo != 0:
-        bit = todo & -todo
-        sender = sender_at(m, sender_of(link, lowest_bit(todo)))
-        if is_back(m, slot_before(sender, sender.back), cycle):
+        bit, index = todo & -todo, lowest_bit(todo)
+        back = sender_at(m, sender_of(link, index)).back
+        if is_back(m, slot_before(slots_of(link, index), back), cycle):
             link.held &= ~bit
             link.sent &= ~bit
         todo &= todo - 1
@@ -233,7 +272,7 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     `is_sent`: by a source, and not through the switch.
     """
     crossing = link.sending if is_sent else link.crossing
-    sender, index = sender_at(m, given), quotient(given - link.senders, SENDER_WORDS)
+    sender, index = sender_at(m, given), index_of(link, given)
     state, start = state_at(m, 0), cycle * credit.cycle_fs
     if crossing == 0:
         start = max(start, link.free_fs)
@@ -250,7 +289,7 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     if is_last:
         arrival, ending = start + (link.sending_fs if is_sent else link.crossing_fs), 0 if is_sent else link.ending
         back = cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle)
-        use_credit(m, credit, link, sender, cycle, back)
+        use_credit(m, credit, link, index, sender, cycle, back)
         end(m, op, times, credit, flit, arrival, cycle)
         return
     if crossing > 0:
@@ -264,7 +303,7 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
         assert seen >= credit.served, "a flit can be seen in a cycle that is over"
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit
-    following = slot_after(sender, place)
+    following = slot_after(slots_of(link, index), place)
     sender.back = following
     note_credit(m, credit, sender, following, cycle)
     m[due] = min(m[due], seen)  # of a buffer with other flits, too: whether there are any is hard to guess

@@ -79,7 +79,7 @@ def serve_port(m, op, times, credit, memory, port, cycle):
         return cycle + 1
     number = transfer_at(m, reply.transfer).first_step + 1
     if m[ring + _SENDING] == 0:
-        take_channel(m, link, channels_on(m, credit, way_of(m, number)), cycle)
+        take_channel(m, credit, link, channels_on(m, credit, way_of(m, number)), cycle)
         if link.taken == _NONE:
             return cycle + 1
         link.flits_left, m[ring + _SENDING] = reply.flits, 1
@@ -173,7 +173,7 @@ def write(m, op, times, credit, memory, cycle):
                 continue
             went, next_cycle = True, cycle + 1
             charge_memory(m, credit, channel, seen, cycle)
-            flit = take_front(m, channel, cycle)
+            flit = take_front(m, credit, channel, cycle)
             if flit & 1 and credit.outstanding > 0:
                 end_packet(m, credit, transfer, end_fs, cycle)
             transfer.arrived += 1

@@ -19,18 +19,11 @@ from kernels_jit.layout.access import (
     state_at,
     station_at,
 )
-from kernels_jit.layout.records import GROUP_SHIFT, NEVER
+from kernels_jit.layout.records import GROUP_SHIFT, NEVER, PATCH_ACTORS
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import BUSY, NOTHING, WHOLE, fetch_busy, fetch_whole
 from kernels_jit.simulate.credit_period import first_due, track_transfers
-from kernels_jit.simulate.credit_schedule import (
-    PATCH_ACTORS,
-    due_actors,
-    first_wake,
-    last_patch,
-    note_group,
-    note_patch,
-)
+from kernels_jit.simulate.credit_schedule import due_actors, first_wake, last_patch, note_group, note_patch
 
 _NONE = codes.NONE
 
@@ -105,7 +98,9 @@ def serve_together(m, op, times, credit, begin, windows):
                 if CHECKED:
                     m[credit.patch_served + patch] = end
                 if m[credit.patch_wakes + patch] < end:
-                    serve_patch(m, op, times, credit, patch, end, choose(turn == 0, WHOLE * credit.is_large, NOTHING))
+                    serve_patch(
+                        m, op, times, credit, patch, end, choose((turn == 0) & (credit.is_large == 1), WHOLE, NOTHING)
+                    )
     for group in range(credit.groups):
         note_group(m, credit, group)
 
@@ -118,7 +113,7 @@ def serve_window(m, op, times, credit, end):
             continue
         for patch in range(group << GROUP_SHIFT, last_patch(credit, group)):
             if m[credit.patch_wakes + patch] < end:
-                serve_patch(m, op, times, credit, patch, end, BUSY * credit.is_large)
+                serve_patch(m, op, times, credit, patch, end, choose(credit.is_large == 1, BUSY, NOTHING))
         note_group(m, credit, group)
 
 

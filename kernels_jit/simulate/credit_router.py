@@ -38,6 +38,7 @@ from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place, next_due
 from kernels_jit.simulate.credit_link import (
+    allowed_of,
     cross,
     first_from,
     free_by,
@@ -48,7 +49,7 @@ from kernels_jit.simulate.credit_link import (
     next_step,
     take_front,
 )
-from kernels_jit.simulate.credit_ways import channels_on, link_place, way_of, way_place
+from kernels_jit.simulate.credit_ways import link_place, set_of, way_of, way_place
 
 _NONE = codes.NONE
 WINNER_MASK = (1 << PLACE_BITS) - 1
@@ -88,7 +89,7 @@ def serve_router(m, op, times, credit, router, cycle):
                 continue
             onward = link_at(m, channel.onward)
             if channel.given == _NONE:
-                free = channel.allowed & ~held_channels(m, onward, cycle)
+                free = allowed_of(m, credit, channel) & ~held_channels(m, credit, onward, cycle)
                 if free == 0:
                     continue
                 some = np.int64(1) << onward.port
@@ -188,7 +189,7 @@ def look_up(m, credit, router, channel, cycle):
         channel.onward, channel.is_last, channel.allowed = (
             link_place(credit, way),
             way & WAY_ENDS,
-            channels_on(m, credit, way),
+            set_of(way),
         )
         if way & WAY_ENDS:
             place = front_of(m, channel).flit >> PLACE_SHIFT
@@ -354,7 +355,7 @@ def turn_pointers(m, credit, router, place, is_turned, cycle):
 def pass_flit(m, op, times, credit, place, cycle):
     """The flit at the front of a virtual channel passes the switch."""
     channel = channel_at(m, place)
-    flit, is_last = take_front(m, channel, cycle), channel.is_last == 1
+    flit, is_last = take_front(m, credit, channel, cycle), channel.is_last == 1
     onward, given = link_at(m, channel.onward), channel.given
     if CHECKED:
         assert _NONE == -1, "NONE is not all bits"

@@ -17,7 +17,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import PERIOD_ROW, STATE_MOST
 from kernels_jit.simulate.credit_claims import row_of
-from kernels_jit.simulate.credit_link import channel_of, depth_of
+from kernels_jit.simulate.credit_link import channel_of, slots_of
 from kernels_jit.simulate.credit_memory import ring_of
 from kernels_jit.simulate.credit_state import memory_of, reply_place, source_of
 from kernels_jit.simulate.credit_ways import channels_on, is_at_link, link_on, memory_on, way_of
@@ -83,10 +83,10 @@ def shift_link(m, credit, link, channels, cycles, flits):
     for index in range(link.channel_n):
         if channels >> index & 1 == 0:
             continue
-        channel = channel_of(m, link, index)
-        channel.ready += cycles
-        for number in range(depth_of(channel)):
-            buffered_at(m, channel.buffer + number * BUFFERED_WORDS).cycle += cycles
+        channel_of(m, link, index).ready += cycles
+        slots = slots_of(link, index)
+        for place in range(slots.first, slots.end, BUFFERED_WORDS):
+            buffered_at(m, place).cycle += cycles
 
 
 @inner

@@ -72,7 +72,7 @@ def begin_packet(m, credit, link, transfer, cycle):
         forget_packets(m, link, cycle)
         if link.packets == credit.outstanding:
             return
-    take_channel(m, link, channels_on(m, credit, way_of(m, transfer.from_step)), cycle)
+    take_channel(m, credit, link, channels_on(m, credit, way_of(m, transfer.from_step)), cycle)
     if link.taken != _NONE:
         left = transfer.flits - link.flits_sent
         link.flits_left = 1 if left == 1 else min(left, route_at(m, transfer.route).packet_flits)
@@ -80,9 +80,9 @@ def begin_packet(m, credit, link, transfer, cycle):
 
 
 @inlined
-def take_channel(m, link, allowed, cycle):
+def take_channel(m, credit, link, allowed, cycle):
     """A packet takes the next virtual channel in turn, of those allowed, that is free and has a credit, if there is one."""
-    turn, free = link.taken_last + 1, allowed & ~held_channels(m, link, cycle)
+    turn, free = link.taken_last + 1, allowed & ~held_channels(m, credit, link, cycle)
     while free != 0:
         index = first_from(free, 0 if turn == link.channel_n else turn)
         if has_credit(m, sender_of(link, index), cycle):

@@ -30,6 +30,7 @@ from kernels_jit.simulate.credit_link import (
     held_channels,
     sender_of,
     slot_after,
+    slots_of,
 )
 from kernels_jit.simulate.credit_memory import ring_of
 from kernels_jit.simulate.credit_ways import channels_on, is_at_link, link_on, memory_on, way_of
@@ -128,7 +129,7 @@ def note_transfer(m, credit, row, at, begin, keep):
 @inner
 def note_link(m, credit, link, at, begin, keep):
     """A link, without its virtual channels."""
-    at = note(m, at, held_channels(m, link, begin), keep)
+    at = note(m, at, held_channels(m, credit, link, begin), keep)
     at = note(m, at, link.sent, keep)
     at = note(m, at, max(link.free_fs - begin * credit.cycle_fs, 0), keep)
     at = note(m, at, link.grant, keep)
@@ -144,8 +145,8 @@ def note_link(m, credit, link, at, begin, keep):
 def note_channel(m, link, index, at, end, begin, keep):
     """A virtual channel: credits here and under way, and the buffer."""
     channel, sender = channel_of(m, link, index), sender_at(m, sender_of(link, index))
-    here, held = count_credits(m, sender, begin), count_flits(m, channel)
-    under_way = depth_of(channel) - held - here
+    here, held, slots = count_credits(m, link, index, begin), count_flits(m, channel), slots_of(link, index)
+    under_way = depth_of(slots) - held - here
     if at + _CHANNEL_WORDS + under_way + 2 * held > end:
         return _NONE
     at = note(m, at, under_way, keep)
@@ -160,12 +161,12 @@ def note_channel(m, link, index, at, end, begin, keep):
         slot = buffered_at(m, place)
         at = note(m, at, slot.cycle - begin, keep)
         at = note(m, at, slot.flit, keep)
-        place = slot_after(channel, place)
+        place = slot_after(slots, place)
     place = sender.back
     for number in range(here + under_way):
         if number >= here:
             at = note(m, at, buffered_at(m, place).cycle - begin, keep)
-        place = slot_after(channel, place)
+        place = slot_after(slots, place)
     return at
 
 

@@ -12,7 +12,7 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.access import (
-    CHANNEL_WORDS,
+    COPY_WORDS,
     FRONT_WORDS,
     STATION_WORDS,
     WAITS_WORDS,
@@ -27,7 +27,15 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import word_of
 from kernels_jit.simulate.credit_copies import is_waiting
 from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place
-from kernels_jit.simulate.credit_link import count_flits, has_credit, held_channels, is_free, slot_after
+from kernels_jit.simulate.credit_link import (
+    allowed_of,
+    channel_slots,
+    count_flits,
+    has_credit,
+    held_channels,
+    is_free,
+    slot_after,
+)
 from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import look_up
 
@@ -65,7 +73,7 @@ def look_at_fronts(m, credit, router, cycle):
                 continue
             is_first = True
             for number in range(channel.allowed):
-                at = channel.given + number * CHANNEL_WORDS
+                at = channel.given + number * COPY_WORDS
                 copy = copy_at(m, at)
                 if copy.is_over == 0 and is_waiting(m, copy, cycle):
                     left = count_flits(m, channel) - copy.passed
@@ -79,20 +87,20 @@ def keep_front(m, credit, place, at, left, is_first, seen, cycle):
     """Keep what the front of a virtual channel, or of a copy there, waits for; `left` flits have not passed."""
     kept, front = seen_front_at(m, credit.fronts + seen * FRONT_WORDS), channel_at(m, at)
     kept.channel, kept.at, kept.onward, kept.left = place, at, front.onward, left
-    kept.behind, kept.cause = count_behind(m, front, left, is_first, cycle), find_cause(m, credit, front, cycle)
+    kept.behind = count_behind(m, front.front, channel_slots(m, channel_at(m, place)), left, is_first, cycle)
+    kept.cause = find_cause(m, credit, front, cycle)
 
 
 @inner
-def count_behind(m, front, left, is_first, cycle):
+def count_behind(m, place, slots, left, is_first, cycle):
     """How many flits behind a front can be seen in a cycle; of its packet alone, unless `is_first`."""
-    place = front.front
     for number in range(left):
         buffered = buffered_at(m, place)
         if buffered.cycle > cycle:
             return number - 1
         if buffered.flit & 1 and not is_first:
             return number
-        place = slot_after(front, place)
+        place = slot_after(slots, place)
     return left - 1
 
 
@@ -110,7 +118,11 @@ def find_cause(m, credit, channel, cycle):
         return _PIPELINE
     onward = link_at(m, channel.onward)
     if channel.given == _NONE:
-        return _NO_CHANNEL if channel.allowed & ~held_channels(m, onward, cycle) == 0 else _LOST_CHANNEL
+        return (
+            _NO_CHANNEL
+            if allowed_of(m, credit, channel) & ~held_channels(m, credit, onward, cycle) == 0
+            else _LOST_CHANNEL
+        )
     if not has_credit(m, channel.given, cycle):
         return _NO_CREDIT
     return _LOST_SWITCH if is_free(credit, onward, cycle) else _LINK_BUSY

@@ -20,15 +20,21 @@ def way_of(m, number):
 
 
 @inlined
+def set_of(way):
+    """The number of the set of virtual channels that may be taken at a step; 0: it is a memory."""
+    return way >> CHANNELS_SHIFT & SETS_MOST - 1
+
+
+@inlined
 def is_at_link(way):
     """Whether a step leads over a link, and not into a memory."""
-    return way >> CHANNELS_SHIFT & SETS_MOST - 1 != 0
+    return set_of(way) != 0
 
 
 @inlined
 def channels_on(m, credit, way):
     """The virtual channels that may be taken at a step, as bits; 0: it is a memory."""
-    return m[credit.channel_sets + (way >> CHANNELS_SHIFT & SETS_MOST - 1)]
+    return m[credit.channel_sets + set_of(way)]
 
 
 @inlined

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from kernbench.engine import Session
-from kernbench.engine.credit_memory import CreditTables
 from kernbench.engine.memory import Memory
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -194,11 +193,9 @@ def _bounds(session: Session) -> Iterator[str]:
                 yield f"the transfer at {place} is awaited in the network and has {count} bounds"
 
 
-def list_slots(memory: Memory, channel: np.void, first: int) -> np.ndarray:
-    """BUFFERED[depth] the slots in the buffer of a virtual channel, from a place on."""
-    start = int(channel["buffer"])
-    slots = memory.rows(start, r.BUFFERED, CreditTables.depth_of(channel))
-    return np.roll(slots, (start - first) // words_of(r.BUFFERED))
+def list_slots(memory: Memory, start: int, depth: int, first: int) -> np.ndarray:
+    """BUFFERED[depth] the slots of a buffer that begins at a place, from another on."""
+    return np.roll(memory.rows(start, r.BUFFERED, depth), (start - first) // words_of(r.BUFFERED))
 
 
 def _credits(session: Session) -> Iterator[str]:
@@ -208,8 +205,9 @@ def _credits(session: Session) -> Iterator[str]:
     """
     memory, hidden = session._memory, _find_hidden(session)
     channels, senders, flits_held = memory.credit.channels, memory.credit.senders, memory.credit.held
-    for number, channel in enumerate(channels):
-        slots = list_slots(memory, channel, int(senders["back"][number]))
+    buffers = memory.credit.buffers.tolist()
+    for number, buffer in enumerate(buffers):
+        slots = list_slots(memory, *buffer, int(senders["back"][number]))
         credits = len(slots) - flits_held[number]
         if (slots["flit"][:credits] != NONE).any() or (slots["flit"][credits:] == NONE).any():
             yield f"channel {number} has lost or gained a credit"
@@ -227,7 +225,7 @@ def _credits(session: Session) -> Iterator[str]:
         elif seen != NEVER and seen != memory.words[channel["front"]]:
             yield "the front of a buffer can be seen in another cycle than its receiver thinks"
     for number in np.flatnonzero(flits_held):
-        slots = list_slots(memory, channels[number], int(channels["front"][number]))[: flits_held[number]]
+        slots = list_slots(memory, *buffers[number], int(channels["front"][number]))[: flits_held[number]]
         flits = slots["flit"]
         if (np.diff(slots["cycle"]) < 0).any():
             yield "a flit overtakes another in a buffer"

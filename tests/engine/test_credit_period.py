@@ -43,11 +43,11 @@ SET_BY_OTHERS = {  # follows from fields that are compared, and from the route
     "ROUTER": "sources",  # and what `dues` leads to
 }
 FIXED = {
-    "LINK": "channels senders channel_n outward dues full_fs port station crossing_fs crossing ending credit_fs receiver "
-    "overhead_fs sending_fs sending source",
-    "INPUT": "number channel_n returning copies link",
-    "CHANNEL": "end buffer index input due",
-    "SENDER": "end buffer",
+    "LINK": "channels senders buffers buffer_words channel_n outward dues full_fs port station crossing_fs crossing ending "
+    "credit_fs receiver overhead_fs sending_fs sending source copies",
+    "INPUT": "number channel_n returning buffers buffer_words dues link",
+    "CHANNEL": "index input",
+    "SENDER": "",
     "CREDIT_MEMORY": "dues room lanes outputs ports channel channel_n overhead_fs",
     "ROUTER": "dues room lanes outputs switch ports routing vc_allocation inputs_n outputs_n",
 }

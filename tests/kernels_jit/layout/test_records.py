@@ -39,26 +39,15 @@ def test_fields_may_be_parts_of_words():
 
 def test_a_copy_has_what_a_virtual_channel_has_in_the_same_place():
     both = set(records.COPY.names or ()) & set(records.CHANNEL.names or ())
-    assert {
-        "buffer",
-        "front",
-        "onward",
-        "given",
-        "ready",
-        "is_last",
-        "input",
-        "end",
-        "allowed",
-        "accept",
-        "index",
-    } <= both
+    assert {"front", "onward", "given", "ready", "is_last", "input", "allowed", "accept"} <= both
     assert all((records.COPY.fields or {})[name] == (records.CHANNEL.fields or {})[name] for name in both)
+    assert (records.COPY.fields or {})["lane"] == (records.CHANNEL.fields or {})["index"]
 
 
 def test_records_that_a_cache_line_holds_do():
     """Lines are eight words: what is read together must not begin in one and end in the next."""
     assert {words_of(kind) for kind in (records.STATION, records.TRANSFER)} <= {16, 24}
     assert {words_of(kind) for kind in (records.PORT, records.SERVER, records.JOB, records.STEP)} == {8}
-    assert {words_of(kind) for kind in (records.CHANNEL, records.COPY, records.ROUTER)} == {8}
+    assert {words_of(kind) for kind in (records.COPY, records.ROUTER)} == {8}
     assert (words_of(records.LINK), words_of(records.INPUT)) == (24, 4)
     assert {words_of(kind) for kind in (records.HOP, records.VISIT, records.SOURCE, records.EVENT)} == {4}
