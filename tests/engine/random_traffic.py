@@ -420,7 +420,42 @@ def credit_sip_lone(random: Random) -> Program:
     return _draw_credit_sip(random, are_long=True)
 
 
+def credit_ends(random: Random) -> Program:
+    """Messages to the DMA of a PE, and through it to other parts: in the same buffers some flits end and others go on."""
+    some, shape = random.choice, {"sips.count": 1, "noc_port.virtual_channels": random.choice((2, 2, 3, 8))}
+    machine = compile_machine(find("topology", "tiny"), _draw_credit_sip_fields(random) | shape)
+    program, work = Program(machine), Work(machine)
+    away = [
+        f"sip0.cube{cube}.pe{pe}.pe_dma" for cube, pe in ((0, 0), (1, 0), (1, 1)) if cube < machine.places.cubes_per_sip
+    ]
+    near, sizes = "sip0.cube0.pe1.pe_", some((PARTIAL_SIZES, (64, 200, 500)))
+    for number in range(some((1, 8, 14, 20))):
+        source, to = some(away), some(("dma", "tcm", "tcm", "ipcq"))
+        if random.random() < 0.15:
+            source, to = f"{near}scheduler", "tcm"
+        thread = program.thread(f"{number}")
+        intent = Intent.ALL if source.endswith("scheduler") else Intent.PE_DMA
+        route = machine.routing.route(machine.node_id[source], machine.node_id[near + to], intent, RouteKind.MESSAGE)
+        for _ in range(random.randint(1, 6)):
+            thread.delay(program.duration(("ns", float(random.randrange(9)))))
+            thread.move(route, work.draw(route, some(sizes)))
+    return program
+
+
 def _draw_credit_sip(random: Random, many: float = 0, *, are_long: bool = False) -> Program:
+    fields = _draw_credit_sip_fields(random)
+    if many:
+        fields["outstanding_packets"] = None
+    machine = compile_machine(find("topology", "tiny"), fields)
+    traffic = Traffic(random, machine, random.randint(1, 3) if are_long else random.randint(2, 8), many)
+    if are_long:
+        traffic.sizes = random.choice(((25_600, 51_200), (300, 25_601, 40_000), (65_536,)))
+        return traffic.draw(most_ops=2)
+    return traffic.draw()
+
+
+def _draw_credit_sip_fields(random: Random) -> dict[str, Any]:
+    """Fields of one or two small SIPs with finite buffers."""
     some = random.choice
     ports = {
         f"{name}_port.{field}": some(values)
@@ -435,7 +470,7 @@ def _draw_credit_sip(random: Random, many: float = 0, *, are_long: bool = False)
             ("traversal_ns", (0, 0.5, 1.2)),
         )
     }
-    fields = {
+    return ports | {
         "sips.count": some((1, 1, 2)),
         "sip.cubes.w": some((1, 2)),
         "flow_control": "credit",
@@ -456,14 +491,6 @@ def _draw_credit_sip(random: Random, many: float = 0, *, are_long: bool = False)
         "hbm.channel_gbs": some((32, 100, 256)),
         "pcie_ep.store_and_forward": some((True, False)),
     }
-    if many:
-        fields["outstanding_packets"] = None
-    machine = compile_machine(find("topology", "tiny"), {**fields, **ports})
-    traffic = Traffic(random, machine, random.randint(1, 3) if are_long else random.randint(2, 8), many)
-    if are_long:
-        traffic.sizes = random.choice(((25_600, 51_200), (300, 25_601, 40_000), (65_536,)))
-        return traffic.draw(most_ops=2)
-    return traffic.draw()
 
 
 def trays(random: Random) -> Program:
@@ -501,6 +528,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_multicasts": credit_multicasts,
     "credit_sip": credit_sip,
     "credit_sip_multicasts": credit_sip_multicasts,
+    "credit_ends": credit_ends,
     "credit_copies": credit_copies,
     "credit_crowded": credit_crowded,
     "credit_limited": credit_limited,

@@ -54,6 +54,7 @@ SHARES = {
     "credit_lone": 0.024,
     "credit_wide_lone": 0.012,
     "credit_sip_lone": 0.016,
+    "credit_ends": 0.012,
 }
 OTHERS = {
     "crowded": 0.004,
