@@ -149,6 +149,7 @@ SEEDS = {
     "credit_sip counted": "3 7 15 16 20 26 32 41 48 51",
     "credit_sip_lone counted": "3 18 24 170 172 198",
     "credit_sip_multicasts counted": "1 4 8 24",
+    "credit_ends counted": "24 50 73",
     "credit_tensix counted": "2 25",
     "credit_tensix_lone counted": "0 1 11 12",
 }
