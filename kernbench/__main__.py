@@ -14,6 +14,10 @@ def main() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         return 130
+    finally:
+        # Python notes Ctrl-C in a string that is executed as not handled, though a caller handles it, and ends `python -m` by
+        # SIGINT then, whatever the exit code. The next string begins anew; imports of libraries execute many.
+        exec("")
 
 
 if __name__ == "__main__":

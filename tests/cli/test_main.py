@@ -176,6 +176,18 @@ def test_signals_have_exit_codes_of_their_own(
     signal.signal(signal.SIGINT, heard)
 
 
+def test_ctrl_c_while_a_string_is_executed(tmp_path: Path) -> None:
+    """As imports of libraries do: Python would end itself by SIGINT, though it has been handled."""
+    bench = tmp_path / "own.py"
+    bench.write_text(
+        "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "exec('os.kill(os.getpid(), signal.SIGINT)\\nwhile True: pass')\n"
+    )
+    command = [sys.executable, "-m", "kernbench", "run", str(bench), "-t", "tiny"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "\nerror: interrupted\n")
+
+
 def test_a_caller_who_ignores_sigterm_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
