@@ -45,6 +45,7 @@ class CreditTables:
         self._sets = dict[int, int]()  # the number of each set of virtual channels, as bits
         self._fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)
         self._count = self._of_node("virtual_channels")[machine.edge_dst]
+        self._depth = self._of_node("buffer_flits")[machine.edge_dst]
         self._inputs_n = np.bincount(machine.edge_dst, self._count, machine.node_count).astype(np.int64)
         order = np.lexsort((machine.edge_port, machine.edge_src))
         self._first_sender = np.empty(machine.edge_count, np.int64)
@@ -63,8 +64,7 @@ class CreditTables:
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come to their node
         self._write_patience()
-        depth = self._of_node("buffer_flits")[machine.edge_dst]
-        words = self._count * (words_of(r.CHANNEL) + words_of(r.SENDER) + words_of(r.BUFFERED) * depth)
+        words = self._count * (words_of(r.CHANNEL) + words_of(r.SENDER) + words_of(r.BUFFERED) * self._depth)
         self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
         self["is_noted"] = int(self["is_large"] or CHECKED)
         self._write_levels()
@@ -95,8 +95,8 @@ class CreditTables:
         self._make_channels(new["station"][:-1])
         self._narrow_window(new["station"][:-1], begins[known:-1], ends[known:-1])
         self._make_copies(step["station"][forks])
-        self._note_order(new["station"][ends[known:] & (new["station"] < self._machine.edge_count)])
         station, is_link = new["station"], new["station"] < self._machine.edge_count
+        self._note_order(station[ends[known:] & is_link])
         ways = (
             np.where(is_link, station, self._memory_at[np.where(is_link, 0, station)]).astype(np.uint32) << r.WAY_SHIFT
         )
@@ -181,7 +181,7 @@ class CreditTables:
         order = np.lexsort((self._inward, dst))  # edges by node and lane
         links = order[np.isin(dst[order], nodes)]
         count = self._count[links]
-        depth = np.repeat(self._of_node("buffer_flits")[dst[links]], count)
+        depth = np.repeat(self._depth[links], count)
         words = words_of(r.CHANNEL) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
         what = (
             f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
@@ -366,7 +366,7 @@ class CreditTables:
         rows["full_fs"], rows["port"] = full, machine.edge_port
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
         rows["channel_n"] = self._count
-        rows["buffer_words"] = words_of(r.BUFFERED) * self._of_node("buffer_flits")[dst]
+        rows["buffer_words"] = words_of(r.BUFFERED) * self._depth
         rows["senders"] = self._sender_rows + words_of(r.SENDER) * self._first_sender
         rows["outward"] = np.where(machine.is_router[src], _numbered(self._count, src, machine.edge_port), 0)
         rows["dues"] = self._dues[dst] + self._inward
@@ -397,13 +397,13 @@ class CreditTables:
         self._inputs = np.empty(links, np.int64)
         self._inputs[order] = self["inputs"] + words_of(r.INPUT) * speedup * np.arange(links)
         rows = self._memory.rows(self["inputs"], r.INPUT, links * speedup).reshape(links, speedup)
-        edge, dst = order[:, None], machine.edge_dst[order][:, None]
+        edge = order[:, None]
         rows["first"] = np.arange(speedup)
         rows["number"] = far_port[edge] * speedup + np.arange(speedup)
         rows["channel_n"], rows["returning"] = self._count[edge], self._returning[edge]
         rows["link"] = self["links"] + words_of(r.LINK) * edge
-        rows["dues"] = self._dues[dst] + self._inward[edge]
-        rows["buffer_words"] = words_of(r.BUFFERED) * self._of_node("buffer_flits")[dst]
+        rows["dues"] = self._dues[machine.edge_dst[edge]] + self._inward[edge]
+        rows["buffer_words"] = words_of(r.BUFFERED) * self._depth[edge]
         routers = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
         first = np.searchsorted(machine.edge_dst[order], self._routers)
         routers["switch"] = self["inputs"] + words_of(r.INPUT) * speedup * first

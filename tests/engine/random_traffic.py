@@ -430,11 +430,10 @@ def credit_ends(random: Random) -> Program:
     ]
     near, sizes = "sip0.cube0.pe1.pe_", some((PARTIAL_SIZES, (64, 200, 500)))
     for number in range(some((1, 8, 14, 20))):
-        source, to = some(away), some(("dma", "tcm", "tcm", "ipcq"))
+        source, to, intent = some(away), some(("dma", "tcm", "tcm", "ipcq")), Intent.PE_DMA
         if random.random() < 0.15:
-            source, to = f"{near}scheduler", "tcm"
+            source, to, intent = f"{near}scheduler", "tcm", Intent.ALL
         thread = program.thread(f"{number}")
-        intent = Intent.ALL if source.endswith("scheduler") else Intent.PE_DMA
         route = machine.routing.route(machine.node_id[source], machine.node_id[near + to], intent, RouteKind.MESSAGE)
         for _ in range(random.randint(1, 6)):
             thread.delay(program.duration(("ns", float(random.randrange(9)))))
