@@ -9,12 +9,14 @@ import numpy as np
 
 from kernbench.engine.credit_levels import find_levels
 from kernbench.engine.credit_steps import list_begins, list_ends
+from kernbench.engine.second_cache import second_cache_bytes
 from kernbench.errors import LimitError
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.flow_control import Allocator, Reuse
 from kernbench.units import format_bytes
 from kernels_jit.compile.bits import GROUP
 from kernels_jit.compile.jit import CHECKED
+from kernels_jit.compile.prefetch import LINE
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
-_SECOND_CACHE = 1 << 19  # bytes
-_TOGETHER = 4  # windows
+_TOGETHER_LEAST, _TOGETHER_MOST = 2, 16  # windows
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 
@@ -64,8 +65,7 @@ class CreditTables:
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come to their node
         self._write_patience()
-        words = self._count * (words_of(r.CHANNEL) + words_of(r.SENDER) + words_of(r.BUFFERED) * self._depth)
-        self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
+        self["is_large"] = int(self._state_bytes() > second_cache_bytes())
         self["is_noted"] = int(self["is_large"] or CHECKED)
         self._write_levels()
         if memory["hybrid"]:
@@ -413,8 +413,8 @@ class CreditTables:
         machine, memory, patches = self._machine, self._memory, self["patches"]
         self["patch_served"] = memory.take(patches)
         is_free = self._control.outstanding_packets == 0
-        self["together"] = _TOGETHER if is_free and (self["is_large"] or CHECKED) else 1
-        if self["together"] == 1:
+        self["together"] = 1
+        if not (is_free and (self["is_large"] or CHECKED)):
             return
         rows = memory.rows(self["links"], r.LINK, machine.edge_count)
         links = np.stack([rows["source"], rows["receiver"]], axis=1).astype(np.int64)
@@ -424,6 +424,18 @@ class CreditTables:
         self["level_starts"], self["level_patches"] = memory.take(len(starts)), memory.take(patches)
         memory.words[self["level_starts"] :][: len(starts)] = starts
         memory.words[self["level_patches"] :][:patches] = np.argsort(level, kind="stable")
+        windows = (
+            second_cache_bytes() * self["levels"] // self._state_bytes()
+        )  # of so many levels the state is in use at once
+        self["together"] = min(max(windows, _TOGETHER_LEAST), _TOGETHER_MOST)
+
+    def _state_bytes(self) -> int:
+        """The bytes that flits on their way read and write: a line of each link, its inputs, and its virtual channels."""
+        of_link = LINE + words_of(r.INPUT) * self._control.input_speedup
+        of_channel = (
+            words_of(r.CHANNEL) + words_of(r.SENDER) + 1 + words_of(r.BUFFERED) * self._depth
+        )  # 1: in a row of lanes
+        return r.WORD * int((of_link + self._count * of_channel).sum())
 
     def _receivers(self, nodes: np.ndarray) -> np.ndarray:
         """int64[] the actors that flits wait at in some nodes, or NONE."""

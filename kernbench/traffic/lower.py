@@ -2,9 +2,10 @@
 
 No thread waits for the flows of a mesh. They are issued ahead: the time left to their start is the lead before the first
 byte, so hardly an event interrupts the passes over the network. They are issued one stretch at a time, which bounds memory
-by what is in flight (stretches of 512 to all 300,000 flows on 8 x 8 took the same time). Flows of PEs hold a DMA channel and
-those of CPUs follow an act of the CPU, so their threads wait for each start; so do those of endpoints with limits (`issue`).
-Under limits the issuer of a read is the node that asks.
+by what is in flight (stretches of 512 to all 300,000 flows on 8 x 8 took the same time). With credits, where a transfer takes
+little memory, a stretch has several flows of each thread: a thread's rows stand side by side, so caches serve them in turn.
+Flows of PEs hold a DMA channel and those of CPUs follow an act of the CPU, so their threads wait for each start; so do those
+of endpoints with limits (`issue`). Under limits the issuer of a read is the node that asks.
 
 Threads are in the order of their nodes, and flows of a thread in that of their starts and then of the file: the order at one
 instant never depends on anything else.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
 
 AHEAD = 1 << 10  # flows issued together, unless more start at one instant
+AHEAD_EACH = 16  # of each issuer on average, with credits, if that is more
 ROUTE, REQUEST = FlowRoute._fields.index("route"), FlowRoute._fields.index("request_fs")
 
 # Overheads of a PE before the first byte of a command: those of a `tl.load`, with the start of the kernel.
@@ -101,7 +103,9 @@ class Traffic:
         begins = self.flows.start_fs + np.where(agent == Agent.NODE, request_fs, 0)
         if limits:
             issuer, begins = source, self.flows.start_fs
-        self._stretches = np.unique(np.append(np.sort(begins[agent == Agent.NODE])[AHEAD::AHEAD], 0))
+        is_open = agent == Agent.NODE
+        ahead = max(AHEAD, AHEAD_EACH * len(np.unique(issuer[is_open]))) if self._machine.flow_control else AHEAD
+        self._stretches = np.unique(np.append(np.sort(begins[is_open])[ahead::ahead], 0))
         order = np.lexsort((begins, agent, issuer))
         owner = issuer[order] * len(Agent) + agent[order]
         ends = np.flatnonzero(np.diff(owner, append=-1)) + 1

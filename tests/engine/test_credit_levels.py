@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernbench.engine import Session
+from kernbench.engine import Session, credit_memory
 from kernbench.engine.credit_levels import find_levels
 from kernbench.machine import load_machine
 from kernbench.machine.machine import Machine
@@ -85,11 +85,26 @@ def test_parts_of_a_network_that_are_not_joined_have_levels_of_their_own() -> No
 def test_windows_together_give_the_times_of_windows_one_by_one(fields: dict[str, Any], packet_flits: int) -> None:
     program = uniform(fields, packet_flits, seed=packet_flits)
     one_by_one = run(program, 1)
-    for windows in (2, 3, 7):
+    for windows in (2, 3, 7, 16):
         together = run(program, windows)
         assert np.array_equal(together.op_end_fs, one_by_one.op_end_fs)
         assert np.array_equal(together.station_busy_fs, one_by_one.station_busy_fs)
         assert (together.now_fs, together.events) == (one_by_one.now_fs, one_by_one.events)
+
+
+@pytest.mark.parametrize(("cache_kib", "windows"), [(64, 2), (512, 3), (1024, 7), (16384, 16)])
+def test_as_many_windows_are_served_together_as_levels_fit_into_the_second_cache(
+    monkeypatch: pytest.MonkeyPatch, cache_kib: int, windows: int
+) -> None:
+    program = uniform({"w": 32, "h": 16}, 4, seed=5)
+    one_by_one = run(program, 1)
+    monkeypatch.setattr(credit_memory, "second_cache_bytes", lambda: cache_kib << 10)
+    session = Session(program, "flit")
+    memory, _ = session.lay()
+    assert memory.credit is not None
+    assert (memory.credit["together"], memory.credit["is_large"]) == (windows, cache_kib < 16384)
+    session.run()
+    assert np.array_equal(session.op_end_fs, one_by_one.op_end_fs)
 
 
 def test_hybrid_mode_serves_windows_together_until_a_transfer_is_long() -> None:

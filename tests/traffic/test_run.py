@@ -234,10 +234,18 @@ def test_both_modes_agree_where_pes_and_hosts_send() -> None:
     assert flit.end_fs.tolist() == hybrid.end_fs.tolist()
 
 
-def test_how_far_ahead_flows_are_issued_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine, flows = load_machine("mesh_8x8"), random_flows(64, 400, 2, 300_000_000, 2000)
-    at_once = run_flows(machine, flows)
+def count_rows(traffic: Traffic) -> int:
+    """The rows of a program that has not been run."""
+    return sum(thread.pending_rows for thread in traffic.program.threads)
+
+
+@pytest.mark.parametrize("topology", ["mesh_8x8", "mesh_8x8_credit"])
+def test_how_far_ahead_flows_are_issued_does_not_matter(monkeypatch: pytest.MonkeyPatch, topology: str) -> None:
+    machine, flows = load_machine(topology), random_flows(64, 400, 2, 300_000_000, 2000)
+    at_once, rows = run_flows(machine, flows), count_rows(Traffic(machine, flows))
     monkeypatch.setattr(lower, "AHEAD", 7)
+    monkeypatch.setattr(lower, "AHEAD_EACH", 1)
+    assert count_rows(Traffic(machine, flows)) > rows + 64  # waits for the start of a stretch
     assert run_flows(machine, flows).end_fs.tolist() == at_once.end_fs.tolist()
 
 

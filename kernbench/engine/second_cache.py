@@ -1,0 +1,25 @@
+"""The second cache of the processor: how fast the loop is depends on it, what comes out of it does not."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+_LINUX = Path("/sys/devices/system/cpu/cpu0/cache/index2")
+_USUAL = 1 << 19  # bytes, where the system does not tell
+
+
+@cache
+def second_cache_bytes() -> int:
+    """The size of a core's second cache as Linux tells it, or half a MiB."""
+    return read_bytes(_LINUX) or _USUAL
+
+
+def read_bytes(cache_of_cpu: Path) -> int | None:
+    """The bytes of a cache that Linux describes in a directory; None if it is no second cache, or nothing tells its size."""
+    try:
+        level, size = ((cache_of_cpu / name).read_text(encoding="ascii").strip() for name in ("level", "size"))
+    except (OSError, ValueError):
+        return None
+    kib = size.removesuffix("K")
+    return int(kib) << 10 or None if level == "2" and size != kib and kib.isdecimal() else None
