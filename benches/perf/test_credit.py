@@ -39,12 +39,14 @@ def test_uniform_traffic(figures: Figures, flits: int) -> None:
     figures.ratio(f"{name}: credits over unbounded", ours / unbounded, target="≥ 0.2")
 
 
-def test_sizes_of_a_mesh(figures: Figures) -> None:
-    """Meshes of 16 x 16 and 32 x 32 nodes against one of 8 x 8: packets of 4 flits."""
-    sides = (uniform("mesh_8x8_credit", 4, k) for k in (8, 16, 32))
+@pytest.mark.parametrize("flits", [1, 4, 16])
+def test_sizes_of_a_mesh(figures: Figures, flits: int) -> None:
+    """Meshes of 16 x 16 and 32 x 32 nodes against one of 8 x 8: packets of one size."""
+    sides = (uniform("mesh_8x8_credit", flits, k) for k in (8, 16, 32))
     small, *larger = figures.side_by_side(*sides, rounds=3)
     for k, rates in zip((16, 32), larger, strict=True):
-        figures.ratio(f"mesh {k}x{k} with credits: flit-hops/s against 8x8", rates / small, target="about 1")
+        name = f"mesh {k}x{k} with credits, packets of {flits}: flit-hops/s against 8x8"
+        figures.ratio(name, rates / small, target="about 1")
 
 
 def kernel_s(bench: str, topology: str, parameters: dict[str, object]) -> Callable[[], float]:
