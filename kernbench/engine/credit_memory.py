@@ -65,9 +65,10 @@ class CreditTables:
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come to their node
         self._write_patience()
-        self["is_large"] = int(self._state_bytes() > second_cache_bytes())
+        cache_bytes, state_bytes = second_cache_bytes(), self._state_bytes()
+        self["is_large"] = int(state_bytes > cache_bytes)
         self["is_noted"] = int(self["is_large"] or CHECKED)
-        self._write_levels()
+        self._write_levels(cache_bytes, state_bytes)
         if memory["hybrid"]:
             self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
             self["hidden"] = memory.take(int(self._room.max()))
@@ -408,8 +409,11 @@ class CreditTables:
         first = np.searchsorted(machine.edge_dst[order], self._routers)
         routers["switch"] = self["inputs"] + words_of(r.INPUT) * speedup * first
 
-    def _write_levels(self) -> None:
-        """Write which actors are near each other. In checked runs small networks are served by levels, too."""
+    def _write_levels(self, cache_bytes: int, state_bytes: int) -> None:
+        """Write which actors are near each other, and how many windows are served together.
+
+        These are as many as levels of the network fit into the second cache. In checked runs small networks have them, too.
+        """
         machine, memory, patches = self._machine, self._memory, self["patches"]
         self["patch_served"] = memory.take(patches)
         is_free = self._control.outstanding_packets == 0
@@ -424,17 +428,13 @@ class CreditTables:
         self["level_starts"], self["level_patches"] = memory.take(len(starts)), memory.take(patches)
         memory.words[self["level_starts"] :][: len(starts)] = starts
         memory.words[self["level_patches"] :][:patches] = np.argsort(level, kind="stable")
-        windows = (
-            second_cache_bytes() * self["levels"] // self._state_bytes()
-        )  # of so many levels the state is in use at once
-        self["together"] = min(max(windows, _TOGETHER_LEAST), _TOGETHER_MOST)
+        self["together"] = min(max(cache_bytes * self["levels"] // state_bytes, _TOGETHER_LEAST), _TOGETHER_MOST)
 
     def _state_bytes(self) -> int:
         """The bytes that flits on their way read and write: a line of each link, its inputs, and its virtual channels."""
         of_link = LINE + words_of(r.INPUT) * self._control.input_speedup
-        of_channel = (
-            words_of(r.CHANNEL) + words_of(r.SENDER) + 1 + words_of(r.BUFFERED) * self._depth
-        )  # 1: in a row of lanes
+        in_row_of_lanes = 1
+        of_channel = words_of(r.CHANNEL) + words_of(r.SENDER) + in_row_of_lanes + words_of(r.BUFFERED) * self._depth
         return r.WORD * int((of_link + self._count * of_channel).sum())
 
     def _receivers(self, nodes: np.ndarray) -> np.ndarray:

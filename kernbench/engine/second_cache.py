@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -17,9 +18,8 @@ def second_cache_bytes() -> int:
 
 def read_bytes(cache_of_cpu: Path) -> int | None:
     """The bytes of a cache that Linux describes in a directory; None if it is no second cache, or nothing tells its size."""
-    try:
+    with suppress(OSError, ValueError):
         level, size = ((cache_of_cpu / name).read_text(encoding="ascii").strip() for name in ("level", "size"))
-    except (OSError, ValueError):
-        return None
-    kib = size.removesuffix("K")
-    return int(kib) << 10 or None if level == "2" and size != kib and kib.isdecimal() else None
+        if level == "2" and size.endswith("K"):
+            return int(size.removesuffix("K")) * 1024 or None
+    return None

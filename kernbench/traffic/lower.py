@@ -100,10 +100,10 @@ class Traffic:
         agent, issuer, _, _, request_fs, source = self._routes.T  # see `FlowRoute`
         places = self._machine.places
         limits = places.mesh if isinstance(places, MeshPlaces) and places.mesh.limits_issue else None
-        begins = self.flows.start_fs + np.where(agent == Agent.NODE, request_fs, 0)
+        is_open = agent == Agent.NODE
+        begins = self.flows.start_fs + np.where(is_open, request_fs, 0)
         if limits:
             issuer, begins = source, self.flows.start_fs
-        is_open = agent == Agent.NODE
         ahead = max(AHEAD, AHEAD_EACH * len(np.unique(issuer[is_open]))) if self._machine.flow_control else AHEAD
         self._stretches = np.unique(np.append(np.sort(begins[is_open])[ahead::ahead], 0))
         order = np.lexsort((begins, agent, issuer))
