@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 
@@ -20,6 +21,7 @@ from kernels_jit.layout.codes import NONE
 from kernels_jit.layout.records import PATCH_ACTORS
 
 MESHES = {
+    "small": {},
     "mesh": {"w": 24, "h": 12},
     "torus": {"w": 12, "h": 12, "torus": True},
     "column": {"w": 2, "h": 130},
@@ -74,6 +76,24 @@ def test_levels_of_neighbours_differ_by_one_at_most(fields: dict[str, Any]) -> N
         assert abs(level[links[link, 0]] - level[onward]).max() <= 1
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_levels_are_the_distances_from_the_first_patch_of_each_part(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    patches, links = int(rng.integers(1, 30)), int(rng.integers(0, 60))
+    actors = rng.integers(0, patches * PATCH_ACTORS, (links, 2))
+    actors[rng.random(links) < 0.3, 1] = NONE
+    nodes = rng.integers(0, 20, (links, 2))
+    near = networkx.Graph()
+    near.add_nodes_from(range(patches))
+    for (sender, receiver), (_, dst) in zip(actors.tolist(), nodes.tolist(), strict=True):
+        others = [receiver] if receiver != NONE else actors[nodes[:, 0] == dst, 0].tolist()
+        near.add_edges_from((sender // PATCH_ACTORS, other // PATCH_ACTORS) for other in others)
+    found = find_levels(patches, actors, nodes)
+    for part in networkx.connected_components(near):
+        expected = networkx.single_source_shortest_path_length(near, min(part))
+        assert {patch: int(found[patch]) for patch in part} == expected
+
+
 def test_parts_of_a_network_that_are_not_joined_have_levels_of_their_own() -> None:
     links = np.array([[0, PATCH_ACTORS], [PATCH_ACTORS, 0], [3 * PATCH_ACTORS, NONE], [4 * PATCH_ACTORS, NONE]])
     nodes = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])
@@ -92,7 +112,7 @@ def test_windows_together_give_the_times_of_windows_one_by_one(fields: dict[str,
         assert (together.now_fs, together.events) == (one_by_one.now_fs, one_by_one.events)
 
 
-@pytest.mark.parametrize(("cache_kib", "windows"), [(64, 2), (512, 3), (1024, 7), (16384, 16)])
+@pytest.mark.parametrize(("cache_kib", "windows"), [(64, 2), (512, 3), (1024, 7), (16384, 8)])
 def test_as_many_windows_are_served_together_as_levels_fit_into_the_second_cache(
     monkeypatch: pytest.MonkeyPatch, cache_kib: int, windows: int
 ) -> None:
@@ -105,6 +125,17 @@ def test_as_many_windows_are_served_together_as_levels_fit_into_the_second_cache
     assert (memory.credit["together"], memory.credit["is_large"]) == (windows, cache_kib < 16384)
     session.run()
     assert np.array_equal(session.op_end_fs, one_by_one.op_end_fs)
+
+
+@pytest.mark.parametrize(("fields", "windows"), [({}, 8), ({"outstanding_packets": 4}, 1)])
+def test_checked_runs_serve_windows_of_small_networks_together_unless_sources_limit_their_packets(
+    monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], windows: int
+) -> None:
+    monkeypatch.setattr(credit_memory, "second_cache_bytes", lambda: 1 << 20)
+    machine = load_machine("mesh_8x8_credit", fields)
+    memory, _ = Session(Traffic(machine, parse_flows(["0:1:256B"])).program, "flit").lay()
+    assert memory.credit is not None
+    assert (memory.credit["together"], memory.credit["is_large"]) == (windows, 0)
 
 
 def test_hybrid_mode_serves_windows_together_until_a_transfer_is_long() -> None:
