@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
-_TOGETHER_LEAST, _TOGETHER_MOST = 2, 16  # windows
+_TOGETHER_LEAST, _TOGETHER_MOST = 2, 8  # windows
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
 
 AHEAD = 1 << 10  # flows issued together, unless more start at one instant
-AHEAD_EACH = 16  # of each issuer on average, with credits, if that is more
+AHEAD_EACH = 64  # of each issuer on average, with credits, if that is more
 ROUTE, REQUEST = FlowRoute._fields.index("route"), FlowRoute._fields.index("request_fs")
 
 # Overheads of a PE before the first byte of a command: those of a `tl.load`, with the start of the kernel.
