@@ -1,14 +1,17 @@
 """Levels of a network with credits, so that several windows of a level can be served while its state is in the caches.
 
-Each run of a large network finds them. A search with numpy takes 2 ms for `sip_2x4x4_credit`, where a library of graphs took
-18 ms and 0.1 s for its import.
+Each run of a large network finds them: for `sip_2x4x4_credit` in 2 ms, where a library of graphs took 18 ms and 0.1 s for its
+import.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from kernbench.arrays import count_rows, expand_ranges
+from kernels_jit.layout.codes import NONE
 from kernels_jit.layout.records import PATCH_ACTORS
+from kernels_jit.routing.dijkstra import FAR, sparse_distances
 
 
 def find_levels(patches: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarray:
@@ -17,29 +20,21 @@ def find_levels(patches: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarra
     `links`: int64[link, 2] the actors that send over each link and that flits wait at behind it, or NONE. `nodes`:
     int64[link, 2] the nodes that it comes from and leads to; what ends at a node without an actor may go on over its links.
     """
-    sender, receiver = (links // PATCH_ACTORS).T
-    src, dst = nodes[:, 0], nodes[:, 1]
-    ends = np.flatnonzero(receiver < 0)
-    order = np.argsort(src, kind="stable")  # links by the node that they come from
-    first, after = np.searchsorted(src[order], dst[ends]), np.searchsorted(src[order], dst[ends], side="right")
-    count = after - first  # links onward from the node at which each of `ends` ends
-    onward = order[np.repeat(after - np.cumsum(count), count) + np.arange(count.sum())]
-    is_joined = receiver >= 0
-    one = np.concatenate([sender[is_joined], np.repeat(sender[ends], count)])
-    other = np.concatenate([receiver[is_joined], sender[onward]])
-    pairs = np.unique(np.concatenate([one * patches + other, other * patches + one]))
-    return _distances(patches, *np.divmod(pairs, patches))
+    patch = links // PATCH_ACTORS
+    is_end = patch[:, 1] < 0
+    order = np.argsort(nodes[:, 0], kind="stable")  # links by the node that they come from
+    src, dst = nodes[order, 0], nodes[is_end, 1]
+    onward, end = expand_ranges(np.searchsorted(src, dst), np.searchsorted(src, dst, side="right"))
+    through = np.stack([patch[is_end, 0][end], patch[order, 0][onward]], axis=1)
+    near = np.concatenate([patch[~is_end], through])
+    return _distances(patches, count_rows(np.concatenate([near, near[:, ::-1]]))[0])
 
 
-def _distances(patches: int, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """int64[patch] the fewest steps from the first patch of its part. `one`, `other`: int64[pair] patches, both ways round."""
-    found = np.zeros(patches, np.int64)
-    found[one] = -1
-    while (unknown := np.flatnonzero(found < 0)).size:
-        reached, distance = unknown[:1], 0
-        while reached.size:
-            found[reached] = distance
-            distance += 1
-            onward = other[np.isin(one, reached)]
-            reached = np.unique(onward[found[onward] < 0])
-    return found
+def _distances(patches: int, near: np.ndarray) -> np.ndarray:
+    """int64[patch] the fewest steps from the first patch of its part. `near`: int64[pair, 2] patches, sorted, both ways."""
+    start = np.searchsorted(near[:, 0], np.arange(patches + 1))
+    neighbour, weight = np.ascontiguousarray(near[:, 1]), np.ones(len(near), np.int64)
+    level = np.where(np.diff(start) == 0, 0, FAR)
+    while (unknown := np.flatnonzero(level == FAR)).size:
+        level = np.minimum(level, sparse_distances(start, neighbour, weight, int(unknown[0]), NONE))
+    return level
