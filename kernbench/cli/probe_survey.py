@@ -31,12 +31,14 @@ COLUMNS = {
     "formula_ns": Field("formula ns =", ",.3f", rank=10),
     "wire_ns": Field("wire +", ",.3f", rank=6),
     "overhead_ns": Field("overhead +", ",.3f", rank=8),
+    "routers_ns": Field("routers +", ",.3f", rank=7),
     "serialisation_ns": Field("serialisation +", ",.3f", rank=9),
     "commit_ns": Field("commit", ",.3f", rank=7),
     "effective_gbs": Field("effective GB/s", ",.1f", rank=3),
     "bottleneck_gbs": Field("bottleneck GB/s", ",.1f", rank=4),
     "utilisation": Field("busy", ".1%"),
 }
+OPTIONAL = ("via", "routers_ns")  # shown if a row has any
 VERDICTS = {True: ("PASS", "green"), False: ("FAIL", "red"), None: ("n/a ", "yellow")}
 
 
@@ -96,7 +98,8 @@ def _show(survey: Survey) -> None:
     for family, same in groupby(survey.summary, lambda one: one.case.family):
         rows = [one.to_dict() for one in same]
         say(f"\n{TITLES[family]}: {format_bytes(REFERENCE_BYTES)} from {rows[0]['src']}", bold=True)
-        shown = {name: column for name, column in COLUMNS.items() if name != "via" or any(row["via"] for row in rows)}
+        empty = {name for name in OPTIONAL if not any(row[name] for row in rows)}
+        shown = {name: column for name, column in COLUMNS.items() if name not in empty}
         show(figures_table(rows, shown))
     say("\nutilisation of the bottleneck by size", bold=True)
     show(_sizes(survey))

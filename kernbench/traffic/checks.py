@@ -3,9 +3,11 @@
 A check covers every size that was probed. Its sentence names the tightest case if it holds, else the first case that breaks
 it. A check without cases to compare (a machine of one cube has no other cube) says so and does not fail.
 
-Reads and writes between the same parts are compared only if nothing can speed up the read: flits are whole, and no slow
-memory or mesh comes before the ports of the dies on the return route. After a slow station the overhead of a port, which
-only the first flit pays, passes while the other flits are still arriving; in the other direction all of them wait for it.
+Reads and writes between the same parts are compared only if nothing can speed up the read: flits are whole, no link has
+credits, and no slow memory or mesh comes before the ports of the dies on the return route. After a slow station the overhead
+of a port, which only the first flit pays, passes while the other flits are still arriving; in the other direction all of
+them wait for it. With credits times are rounded up to cycles at other places in either direction, and short buffers may
+throttle one of them alone.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def check_all(measured: Sequence[Measured]) -> tuple[Check, ...]:
             "device to host takes at least as long as host to device",
             _same_way(measured),
             lambda write, read: write.actual_fs <= read.actual_fs,
-            "a slow memory or mesh hides the overheads of reads, or flits are not whole",
+            "a slow memory or mesh hides the overheads of reads, flits are not whole, or links have credits",
         ),
         _compare(
             "PE DMA to the nearest other cube is faster than to the farthest",
@@ -85,7 +87,7 @@ def _same_way(measured: Sequence[Measured]) -> list[_Pair]:
     reads = {
         (one.case.dst, one.nbytes): one
         for one in measured
-        if one.case.family == READS and one.whole_flits and not one.breakdown.catches_up
+        if one.case.family == READS and one.whole_flits and not one.has_credits and not one.breakdown.catches_up
     }
     writes = [one for one in measured if one.case.family == WRITES]
     return [(one, reads[one.case.dst, one.nbytes]) for one in writes if (one.case.dst, one.nbytes) in reads]

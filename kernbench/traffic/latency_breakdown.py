@@ -2,12 +2,14 @@
 
     wire            propagation along every link: out, and home for an acknowledgement or a read's request
     overhead        the overhead of the issuer and of each part on the route, once each
+    routers         pipelines and cycles of routers with credits, and the first packet of a read (see `router_latency`)
     serialisation   the first flit over every link, then the other bytes at the rate of the slowest station
     commit          the first flit into the memory
 
 A part that stores and forwards starts the serialisation again. The form does not use the engine. Both agree to the tick if
 flits are whole and the slowest station comes after the overheads. Otherwise the engine may be a little faster than the sum:
-an overhead delays the first flit alone, and later flits that arrive slowly anyway are not delayed by it.
+an overhead delays the first flit alone, and later flits that arrive slowly anyway are not delayed by it. With credits it may
+be slower: short buffers throttle, and heads of packets may hold up the flits behind them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from kernbench.machine.uncontended_latency import find_uncontended_latency
 from kernbench.traffic.flow_routing import Agent, FlowRoute
 from kernbench.traffic.lower import PE_LEAD
+from kernbench.traffic.router_latency import find_router_fs
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ class LatencyBreakdown:
 
     wire_fs: int
     overhead_fs: int
+    routers_fs: int  # 0 without credits
     serialisation_fs: int
     commit_fs: int
     bottleneck: str  # a link, or the memory
@@ -41,7 +45,7 @@ class LatencyBreakdown:
     @property
     def total_fs(self) -> int:
         """The sum over all causes."""
-        return self.wire_fs + self.overhead_fs + self.serialisation_fs + self.commit_fs
+        return self.wire_fs + self.overhead_fs + self.routers_fs + self.serialisation_fs + self.commit_fs
 
 
 def predict_flow(machine: Machine, flow: FlowRoute, nbytes: int) -> LatencyBreakdown:
@@ -49,9 +53,11 @@ def predict_flow(machine: Machine, flow: FlowRoute, nbytes: int) -> LatencyBreak
     latency = find_uncontended_latency(machine, flow.route, nbytes)
     of_link = latency.station < machine.edge_count
     slowest = int(np.argmax(latency.pace_fs))
+    issue_fs, lead_fs = _issue_fs(machine, flow), int(machine.routing.tables().lead_fs[flow.route]) + flow.request_fs
     return LatencyBreakdown(
         wire_fs=latency.wire_fs + flow.request_fs,
-        overhead_fs=int(latency.overhead_fs.sum()) + _issue_fs(machine, flow),
+        overhead_fs=int(latency.overhead_fs.sum()) + issue_fs,
+        routers_fs=find_router_fs(machine, latency, issue_fs + lead_fs, -(-nbytes // machine.flit_bytes)),
         serialisation_fs=int(latency.first_fs[of_link].sum() + latency.rest_fs.sum()),
         commit_fs=int(latency.first_fs[~of_link].sum()),
         bottleneck=_name(machine, int(latency.station[slowest])),

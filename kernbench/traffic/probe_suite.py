@@ -40,6 +40,7 @@ class Measured:
     actual_fs: int
     breakdown: LatencyBreakdown
     whole_flits: bool
+    has_credits: bool  # on links
 
     @property
     def actual_ns(self) -> float:
@@ -69,6 +70,7 @@ class Measured:
             "formula_ns": breakdown.total_fs / FS_PER_NS,
             "wire_ns": breakdown.wire_fs / FS_PER_NS,
             "overhead_ns": breakdown.overhead_fs / FS_PER_NS,
+            "routers_ns": breakdown.routers_fs / FS_PER_NS,
             "serialisation_ns": breakdown.serialisation_fs / FS_PER_NS,
             "commit_ns": breakdown.commit_fs / FS_PER_NS,
             "effective_gbs": self.effective_gbs,
@@ -161,4 +163,5 @@ def _measure(machine: Machine, case: Case, nbytes: int, mode: str) -> Measured:
         actual_fs=int(result.latency_fs[0]),
         breakdown=predict_flow(machine, flow, nbytes),
         whole_flits=nbytes % machine.flit_bytes == 0,
+        has_credits=machine.flow_control is not None,
     )

@@ -141,6 +141,13 @@ def test_what_a_survey_shows(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1] == "all 6 invariants hold"
 
 
+def test_a_survey_shows_what_routers_with_credits_add(capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe("-t", "mesh_8x8_credit") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "overhead +  routers +  serialisation +" in lines[3]
+    assert lines[-1] == "all 2 invariants hold"
+
+
 def test_a_bare_network_is_measured_by_messages(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "-t", "mesh_8x8")
     assert [row["hops"] for row in found["summary"]] == [1, 2, 4, 8, 14]

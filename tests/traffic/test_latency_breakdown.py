@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from kernbench.machine import load_machine
@@ -66,6 +68,49 @@ def test_a_memory_that_sets_the_pace_is_named_by_its_node() -> None:
 def test_equals_the_engine(flow: str, size: str, fields: dict[str, object]) -> None:
     machine, text = load_machine("tiny", fields), flow.format(size)
     assert predict(machine, text).total_fs == actual_fs(machine, text)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_flit_passes_routers_with_credits_as_in_the_engine(seed: int) -> None:
+    rng = random.Random(seed)
+    fields: dict[str, object] = {"flow_control": "credit", "speculative": rng.random() < 0.5}
+    fields |= {"internal_speedup": rng.choice([1, 2]), "packet_flits": rng.choice([1, 3, 8])}
+    pipeline = ("routing_ns", "vc_allocation_ns", "switch_allocation_ns", "traversal_ns")
+    fields |= {
+        f"{port}_port.{name}": rng.choice([0.5, 0, 0.3, 1.7])
+        for port in ("noc", "ucie", "io", "memory")
+        for name in pipeline
+    }
+    fields |= {"ns_per_mm": rng.choice([0, 0.01, 0.013, 0.1]), "ucie.overhead_ns": rng.choice([8, 1.21, 0])}
+    fields |= {"hbm.channel_gbs": rng.choice([32, 17]), "pcie_ep.store_and_forward": rng.random() < 0.5}
+    machine = load_machine("tiny", fields)
+    for src in ("host", "sip0.cube0.pe0", "sip0.cube1.pe1", "sip0.cube0.m_cpu"):
+        for dst in ("sip0.cube0.pe1", "sip0.cube1.sram"):
+            for kind in ("read", "write"):
+                text = f"{src}:{dst}:256:{kind}"
+                assert predict(machine, text).total_fs == actual_fs(machine, text), (text, fields)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_flit_passes_a_torus_with_credits_as_in_the_engine(seed: int) -> None:
+    rng = random.Random(seed)
+    times = {name: rng.choice([0, 0.3, 1, 2]) for name in ("routing_ns", "vc_allocation_ns", "switch_allocation_ns")}
+    times |= {name: rng.choice([0.3, 1, 2]) for name in ("traversal_ns", "hop_ns", "injection_ns")}
+    fields = times | {
+        "speculative": rng.random() < 0.5,
+        "link_gbs": rng.choice([256, 100]),
+        "acknowledged": seed % 2 == 0,
+    }
+    machine = load_machine("torus_8x8_credit", fields)
+    for dst in (0, 1, 36, 63):
+        text = f"0:{dst}:256"
+        assert predict(machine, text).total_fs == actual_fs(machine, text), (text, fields)
+
+
+def test_routers_with_credits_by_hand() -> None:
+    """A cycle for the switch of each of 5 routers; links take the flit while it traverses."""
+    found = predict(load_machine("mesh_8x8_credit"), "0:4:256")
+    assert (found.routers_fs, found.total_fs) == (5_000_000, 17_000_000)
 
 
 def test_what_stores_and_forwards_is_paid_anew() -> None:

@@ -12,7 +12,7 @@ from kernbench.traffic.checks import Check
 from kernbench.traffic.probe_suite import SIZES_BYTES, Survey, run_survey
 
 COLUMNS = ["family", "name", "src", "dst", "kind", "flow", "bytes", "hops", "via", "actual_ns", "formula_ns", "wire_ns",
-           "overhead_ns", "serialisation_ns", "commit_ns", "effective_gbs", "bottleneck_gbs", "bottleneck",
+           "overhead_ns", "routers_ns", "serialisation_ns", "commit_ns", "effective_gbs", "bottleneck_gbs", "bottleneck",
            "utilisation"]  # fmt: skip
 
 
@@ -32,6 +32,7 @@ def test_the_parts_sum_to_the_formula_and_the_formula_is_met(tiny: Survey) -> No
     for row in tiny.to_dict()["sweep"]:
         parts = row["wire_ns"] + row["overhead_ns"] + row["serialisation_ns"] + row["commit_ns"]
         assert parts == pytest.approx(row["formula_ns"], abs=1e-9)
+        assert row["routers_ns"] == 0
         assert row["actual_ns"] == row["formula_ns"]
         assert row["effective_gbs"] == row["bytes"] / row["actual_ns"]
         assert row["utilisation"] == row["effective_gbs"] / row["bottleneck_gbs"] <= 1
@@ -64,6 +65,18 @@ def test_the_default_machine() -> None:
     assert told["own slice", 16384] == 76.52
     assert told["other SIP", 16384] == 408.99
     assert all(one.actual_fs == one.breakdown.total_fs for one in survey.measured)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sip_2x4x4_credit", "mesh_8x8_credit", "torus_8x8_credit"])
+def test_machines_with_credits(name: str) -> None:
+    survey = run_survey(load_machine(name))
+    assert survey.ok
+    assert "device to host takes at least as long as host to device" not in {
+        one.name for one in survey.checks if one.passed
+    }
+    assert all(one.actual_fs == one.breakdown.total_fs for one in survey.measured)
+    assert all(one.breakdown.routers_fs > 0 for one in survey.measured)
 
 
 def test_an_unknown_mode() -> None:
