@@ -89,10 +89,10 @@ def command(
 ) -> None:
     """Send traffic over a machine and say when it arrives.
 
-    Alone, it measures the machine: host writes and reads over ever more hops, and the DMA of a PE to ever farther memory, at
-    32 KiB and from 4 KiB to 1 MiB, beside what a formula says; a broken invariant is exit code 1. Or give --flow as often
-    as you like, or --flows, or --pattern. A part is named by its path; a PE sends by its DMA and receives in its slice of
-    HBM; host is the host of the other part's SIP; a node of a mesh is node[y][x] or its index.
+    Alone, it measures the machine: host writes and reads over ever more hops, and the DMA of a PE or core to ever farther
+    memory, at 32 KiB and from 4 KiB to 1 MiB, beside what a formula says; a broken invariant is exit code 1. Or give --flow
+    as often as you like, or --flows, or --pattern. A part is named by its path; a PE sends by its DMA and receives in its
+    slice of HBM; host is the host of the other part's SIP; a node of a mesh is node[y][x] or its index.
     """
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_forms

@@ -65,6 +65,9 @@ class AscendPlaces(Places):
         engines = {engine: self._servers[f"{name}.{engine}"] for engine in ENGINES[kind]}
         return CorePlace(name, kind, cluster, lane, self._nodes[name], self._servers[name], engines)
 
+    def _extent(self) -> str:
+        return f"it has clusters 0 to {self.ascend.clusters - 1}"
+
     @property
     def l2(self) -> int:
         """The node of the L2 memory, which holds intermediate buffers."""

@@ -12,6 +12,7 @@ from kernbench.machine.part_index import Places, Shape
 from kernbench.machine.rings import find_sides
 
 NETWORKS = 2
+READER_NETWORK, WRITER_NETWORK = 1, 0  # of kernels that read into a core, and of those that write from it
 
 
 def router_name(network: int, x: int, y: int) -> str:

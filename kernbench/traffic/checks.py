@@ -17,7 +17,24 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kernbench.traffic.probe_cases import CUBE, DMA, FAR, MESSAGES, NEAR, OWN, READS, TITLES, WRITES
+from kernbench.traffic.probe_cases import (
+    AIC,
+    AIV,
+    CORE_READS,
+    CORE_WRITES,
+    CUBE,
+    DMA,
+    FAR,
+    HBM,
+    L2,
+    MESSAGES,
+    NEAR,
+    OWN,
+    OWN_L1,
+    READS,
+    TITLES,
+    WRITES,
+)
 from kernbench.units import format_bytes
 
 if TYPE_CHECKING:
@@ -38,14 +55,34 @@ _Pair = tuple["Measured", "Measured"]
 
 
 def check_all(measured: Sequence[Measured]) -> tuple[Check, ...]:
-    """All checks of the families that were measured, on a machine of SIPs or on a bare network."""
+    """All checks of the families that were measured."""
     families = {one.case.family for one in measured}
-    rising = [_rising(measured, family) for family in (WRITES, READS, MESSAGES) if family in families]
-    used = _utilisation(measured)
-    if DMA not in families:
-        return (*rising, used)
-    return (
-        *rising,
+    checks = [_rising(measured, family) for family in (WRITES, READS, MESSAGES) if family in families]
+    if DMA in families:
+        checks += _of_sips(measured)
+    if CORE_WRITES in families:
+        checks += [
+            _compare(
+                f"a core's own L1 is the fastest memory: {TITLES[family]}",
+                _pairs(measured, family, OWN_L1, _others(measured, family, OWN_L1)),
+                _rises,
+                "there is one memory",
+            )
+            for family in (CORE_WRITES, CORE_READS)
+        ]
+    if AIC in families:
+        pairs = [
+            pair
+            for family in (AIC, AIV)
+            for kind in ("write", "read")
+            for pair in _pairs(measured, family, f"{L2}, {kind}", [f"{HBM}, {kind}"])
+        ]
+        checks.append(_compare("L2 is faster than HBM", pairs, _rises, "there is one memory"))
+    return (*checks, _utilisation(measured))
+
+
+def _of_sips(measured: Sequence[Measured]) -> list[Check]:
+    return [
         _compare(
             "device to host takes at least as long as host to device",
             _same_way(measured),
@@ -54,18 +91,17 @@ def check_all(measured: Sequence[Measured]) -> tuple[Check, ...]:
         ),
         _compare(
             "PE DMA to the nearest other cube is faster than to the farthest",
-            _dma_pairs(measured, f"{CUBE}, {NEAR}", [f"{CUBE}, {FAR}"]),
+            _pairs(measured, DMA, f"{CUBE}, {NEAR}", [f"{CUBE}, {FAR}"]),
             _rises,
             "there are no two slices in other cubes",
         ),
         _compare(
             "PE DMA is fastest to the PE's own slice",
-            _dma_pairs(measured, OWN, {one.case.name for one in measured} - {OWN}),
+            _pairs(measured, DMA, OWN, _others(measured, DMA, OWN)),
             _rises,
             "there is one slice of HBM",
         ),
-        used,
-    )
+    ]
 
 
 def _rises(near: Measured, far: Measured) -> bool:
@@ -93,12 +129,18 @@ def _same_way(measured: Sequence[Measured]) -> list[_Pair]:
     return [(one, reads[one.case.dst, one.nbytes]) for one in writes if (one.case.dst, one.nbytes) in reads]
 
 
-def _dma_pairs(measured: Sequence[Measured], near: str, far: Collection[str]) -> list[_Pair]:
+def _pairs(measured: Sequence[Measured], family: str, near: str, far: Collection[str]) -> list[_Pair]:
+    """The measurements of a case beside those of others of its family, by size."""
     pairs: list[_Pair] = []
-    for same_size in _by_size(measured, DMA):
+    for same_size in _by_size(measured, family):
         first = [one for one in same_size if one.case.name == near]
         pairs += [(one, other) for one in first for other in same_size if other.case.name in far]
     return pairs
+
+
+def _others(measured: Sequence[Measured], family: str, name: str) -> set[str]:
+    """The names of the other cases of a family."""
+    return {one.case.name for one in measured if one.case.family == family} - {name}
 
 
 def _utilisation(measured: Sequence[Measured]) -> Check:

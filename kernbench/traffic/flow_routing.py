@@ -1,8 +1,8 @@
 """Flow routing: from the names of two parts to a route and to the agent that issues the transfer.
 
 A *PE* issues as for a `tl.load` or `tl.store`: its CPU, scheduler and address translation first, then its DMA, which holds one
-channel for the whole round trip. As a destination it is its slice of HBM. A *CPU* (`pcie_ep`, for which `host` is another name,
-`io_cpu`, `m_cpu`) acts once and then lets the transfer go. Any other *node* sends without an act.
+channel for the whole round trip. As a destination it is its slice of HBM. A *CPU* acts once and then lets the transfer go: a
+`pcie_ep`, which is also the `host` of its SIP, an `io_cpu` or an `m_cpu`. Any other *node* sends without an act.
 
 A destination that is no memory receives a message. A read of it is a request, which pays the wires only, and a message back.
 An endpoint of a mesh may be both ends of a flow, which then passes its router alone. Messages of a mesh may be acknowledged.
@@ -88,7 +88,9 @@ def count_hops(machine: Machine, route: np.ndarray) -> np.ndarray:
 
 
 def find_waypoints(machine: Machine, route: int) -> list[str]:
-    """The SIPs between the first and the last one of a route, or the switch."""
+    """The SIPs between the first and the last one of a route, or the switch; nothing on a machine without SIPs."""
+    if not machine.places.sip_count:
+        return []
     edges, sip_of = machine.routing.edges(route), machine.places.sip_of()
     nodes = [int(machine.edge_src[edges[0]]), *machine.edge_dst[edges].tolist()]
     passed = [machine.node_name[node] if sip_of[node] < 0 else sip_path(int(sip_of[node])) for node in nodes]
@@ -182,9 +184,9 @@ class _Finder:
         machine = self._machine
         if self._find_endpoint:
             return self._find_endpoint(name)
-        if name == HOST:
-            return self._host(peer)
         found = machine.node_id.get(name)
+        if found is None and name == HOST:
+            return self._host(peer)
         if found is None:
             raise InputError(f"machine {machine.name} has no part {name!r}{self._suggest(name)}")
         return found

@@ -3,21 +3,25 @@
 On a machine of SIPs there are three families: the host writes, the host reads, and one PE moves data by DMA. The host's
 targets lie at growing distances, the same for writes and reads. The PE's targets are its own slice of HBM, the nearest and
 the farthest slice of its cube and of the other cubes of its SIP, and its nearest and farthest counterpart in another SIP. A
-bare network has one family, messages from one corner. A case is a flow, so `--flow` runs any of them alone. Targets that a
-machine lacks are left out.
+bare network has one family, messages from one corner. Of a chip of Tensix cores the first core writes and reads, each by the
+network that its kernels use, and of an Ascend chip the host and the first core of each type. A case is a flow, so `--flow`
+runs any of them alone. Targets that a machine lacks are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kernbench.errors import InputError
-from kernbench.machine.intents import Intent
+from kernbench.machine.ascend_places import AscendPlaces
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.mesh_places import MeshPlaces, node_name
 from kernbench.machine.part_index import pe_path
+from kernbench.machine.tensix_places import READER_NETWORK, WRITER_NETWORK, TensixPlaces
 from kernbench.text import plural
 from kernbench.traffic.flow_routing import HOST
 
@@ -25,16 +29,26 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 WRITES, READS, DMA, MESSAGES = "h2d", "d2h", "pe_dma", "messages"
+CORE_WRITES, CORE_READS = "core_writes", "core_reads"  # of a chip of Tensix cores
+ASCEND_HOST, AIC, AIV = "host", "aic", "aiv"
 TITLES = {
     WRITES: "host to device, writes",
     READS: "device to host, reads",
     DMA: "PE DMA, writes",
     MESSAGES: "endpoint to endpoint, messages",
+    CORE_WRITES: "core to memory, writes",
+    CORE_READS: "memory to core, reads",
+    ASCEND_HOST: "host to HBM and back",
+    AIC: "cube core to memory and back",
+    AIV: "vector core to memory and back",
 }
 OWN, SLICE, CUBE, SIP = "own slice", "other slice", "other cube", "other SIP"  # distances of DMA targets
 NEAR, FAR = "near", "far"
+OWN_L1, L1, DRAM = "own L1", "other L1", "DRAM"  # distances of memories from a Tensix core
+L2, HBM = "L2", "HBM"  # memories of an Ascend chip
 
 _Place = tuple[int, int, int]  # SIP, cube, PE
+_Target = TypeVar("_Target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +68,13 @@ class Case:
 
 def list_cases(machine: Machine) -> tuple[Case, ...]:
     """The cases of a machine, nearest first in each family. Errors: InputError for a machine on which nothing can be probed."""
-    if isinstance(machine.places, MeshPlaces):
-        return tuple(_messages(machine, machine.places))
+    places = machine.places
+    if isinstance(places, MeshPlaces):
+        return tuple(_messages(machine, places))
+    if isinstance(places, TensixPlaces):
+        return tuple(_transactions(machine, places))
+    if isinstance(places, AscendPlaces):
+        return tuple(_copies(machine, places))
     targets = [(name, pe_path(*place)) for name, place in _host_targets(machine)]
     source = (0, 0, 0)
     return (
@@ -97,7 +116,7 @@ def _reach(machine: Machine, source: _Place) -> Iterable[tuple[str, _Place]]:
     yield from _ends(SIP, [(other, *source[1:]) for other in range(places.sip_count) if other != sip], distance)
 
 
-def _ends(name: str, places: list[_Place], distance: Callable[[_Place], int]) -> Iterable[tuple[str, _Place]]:
+def _ends(name: str, places: list[_Target], distance: Callable[[_Target], int]) -> Iterable[tuple[str, _Target]]:
     """The nearest and the farthest of some places, the first of equals; one case if both are the same."""
     if not places:
         return
@@ -125,3 +144,34 @@ def _messages(machine: Machine, places: MeshPlaces) -> Iterable[Case]:
     for count in (*hops, farthest):
         col = min(count, across)
         yield Case(MESSAGES, plural(count, "hop"), node_name(0, 0), node_name(count - col, col), "write")
+
+
+def _transactions(machine: Machine, places: TensixPlaces) -> Iterable[Case]:
+    """Of the first core to its own L1, and to the nearest and farthest other L1 and bank by the links of the payload."""
+    names, own = machine.node_name, (0, 0)
+    others = [places.l1((x, y)) for y, x in product(range(places.h), range(places.w)) if (x, y) != own]
+    banks = [places.bank(bank) for bank in range(places.grid.banks)]
+    for family, network, kind in (
+        (CORE_WRITES, WRITER_NETWORK, RouteKind.WRITE),
+        (CORE_READS, READER_NETWORK, RouteKind.READ),
+    ):
+        source = places.interface(own, network)
+        hops = partial(_count_links, machine, source, kind)
+        for name, memory in ((OWN_L1, places.l1(own)), *_ends(L1, others, hops), *_ends(DRAM, banks, hops)):
+            yield Case(family, name, names[source], names[memory], kind.name.lower())
+
+
+def _count_links(machine: Machine, source: int, kind: RouteKind, memory: int) -> int:
+    """The links that the payload of a read or write passes."""
+    routing = machine.routing
+    return len(routing.edges(routing.route(source, memory, Intent.ALL, kind)))
+
+
+def _copies(machine: Machine, places: AscendPlaces) -> Iterable[Case]:
+    """Of the host to HBM, and of the first core of each type to L2 and HBM; each writes, then reads."""
+    names, memories = machine.node_name, {L2: places.l2, HBM: places.gm_hbm}
+    cube_core, vector_core = (places.core(0, lane).node for lane in (0, 1))
+    for family, source in ((ASCEND_HOST, places.npu_host), (AIC, cube_core), (AIV, vector_core)):
+        for name in [HBM] if family == ASCEND_HOST else [L2, HBM]:
+            for kind in ("write", "read"):
+                yield Case(family, f"{name}, {kind}", names[source], names[memories[name]], kind)

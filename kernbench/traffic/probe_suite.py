@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.notebook import html_table
 from kernbench.traffic.checks import Check, check_all
 from kernbench.traffic.flow_routing import FlowRoute, find_flow_routes, find_waypoints
@@ -159,7 +158,7 @@ def _measure(machine: Machine, case: Case, nbytes: int, mode: str) -> Measured:
         case,
         nbytes,
         hops=int(result.hops[0]),
-        via=() if isinstance(machine.places, MeshPlaces) else tuple(find_waypoints(machine, flow.route)),
+        via=tuple(find_waypoints(machine, flow.route)),
         actual_fs=int(result.latency_fs[0]),
         breakdown=predict_flow(machine, flow, nbytes),
         whole_flits=nbytes % machine.flit_bytes == 0,

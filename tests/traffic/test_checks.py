@@ -8,7 +8,7 @@ import pytest
 
 from kernbench.traffic.checks import Check, check_all
 from kernbench.traffic.latency_breakdown import LatencyBreakdown
-from kernbench.traffic.probe_cases import Case
+from kernbench.traffic.probe_cases import TITLES, Case
 from kernbench.traffic.probe_suite import Measured
 
 RISES = "latency rises with hops: host to device, writes"
@@ -99,6 +99,21 @@ def test_one_breaks(wrong: Measured, name: str, detail: str) -> None:
     found = check_all([*SOUND, wrong, measured("d2h", "a", 2, 40, 8192)])
     assert [check.name for check in found if check.passed is False] == [name]
     assert find(found, name).detail == detail
+
+
+def test_chips() -> None:
+    """A slow L1 fails in the direction in which it is slow, and a slow L2 as well; one memory is compared with nothing."""
+    cores = [measured("core_writes", "own L1", 1, 20), measured("core_writes", "DRAM", 4, 30)]
+    cores += [measured("core_reads", "own L1", 1, 31), measured("core_reads", "DRAM", 4, 31)]
+    writes, reads = (
+        f"a core's own L1 is the fastest memory: {TITLES[family]}" for family in ("core_writes", "core_reads")
+    )
+    assert [(check.name, check.passed) for check in check_all(cores)] == [(writes, True), (reads, False), (WHOLE, True)]
+    assert find(check_all([cores[0], cores[2]]), writes).passed is None
+    copies = [measured("aic", "L2, write", 2, 30), measured("aic", "HBM, write", 2, 40)]
+    copies += [measured("aiv", "L2, read", 2, 30), measured("aiv", "HBM, read", 2, 29)]
+    assert find(check_all(copies[:2]), "L2 is faster than HBM").passed
+    assert find(check_all(copies), "L2 is faster than HBM").passed is False
 
 
 def test_near_and_far_the_wrong_way_round() -> None:

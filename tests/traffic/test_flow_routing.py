@@ -72,6 +72,12 @@ def test_the_host_is_that_of_the_other_part() -> None:
     assert ways("sip_2x4x4", "sip1.io0.pcie_ep:sip1.cube2.pe0:1") == [down]
 
 
+def test_a_part_named_host_is_the_host() -> None:
+    machine = load_machine("ascend_tiny")
+    (way,) = ways("ascend_tiny", "host:hbm:1")
+    assert way.source == machine.node_id["host"]
+
+
 def test_the_host_is_at_the_nearest_of_several_endpoints() -> None:
     machine = load_machine("sip_2x4x4", {"sip.io_chiplets": 2})
     found, which = find_flow_routes(

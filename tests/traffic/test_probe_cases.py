@@ -74,6 +74,39 @@ def test_a_bare_network_has_messages_from_its_corner(fields: dict[str, object], 
     assert cases[0].name == "1 hop"
 
 
+def test_a_core_of_a_chip_writes_and_reads_each_by_its_network() -> None:
+    """NoC 0 goes east and south, NoC 1 north and west: reads come the way that writes go."""
+    assert told("tensix_tiny") == [
+        "core_writes/own L1: worker[1][1].niu0:worker[1][1].l1:1:write",
+        "core_writes/other L1, near: worker[1][1].niu0:worker[1][2].l1:1:write",
+        "core_writes/other L1, far: worker[1][1].niu0:worker[2][2].l1:1:write",
+        "core_writes/DRAM, near: worker[1][1].niu0:dram1:1:write",
+        "core_writes/DRAM, far: worker[1][1].niu0:dram0:1:write",
+        "core_reads/own L1: worker[1][1].niu1:worker[1][1].l1:1:read",
+        "core_reads/other L1, near: worker[1][1].niu1:worker[1][2].l1:1:read",
+        "core_reads/other L1, far: worker[1][1].niu1:worker[2][2].l1:1:read",
+        "core_reads/DRAM, near: worker[1][1].niu1:dram1:1:read",
+        "core_reads/DRAM, far: worker[1][1].niu1:dram0:1:read",
+    ]
+    one_column = told("tensix_tiny", harvested_columns=[2])
+    assert "core_writes/other L1: worker[1][1].niu0:worker[2][1].l1:1:write" in one_column
+
+
+def test_the_host_and_cores_of_each_type_copy() -> None:
+    assert told("ascend_tiny") == [
+        "host/HBM, write: host:hbm:1:write",
+        "host/HBM, read: host:hbm:1:read",
+        "aic/L2, write: cluster0.aic:l2:1:write",
+        "aic/L2, read: cluster0.aic:l2:1:read",
+        "aic/HBM, write: cluster0.aic:hbm:1:write",
+        "aic/HBM, read: cluster0.aic:hbm:1:read",
+        "aiv/L2, write: cluster0.aiv0:l2:1:write",
+        "aiv/L2, read: cluster0.aiv0:l2:1:read",
+        "aiv/HBM, write: cluster0.aiv0:hbm:1:write",
+        "aiv/HBM, read: cluster0.aiv0:hbm:1:read",
+    ]
+
+
 def test_one_endpoint_has_nobody_to_send_to() -> None:
     with pytest.raises(InputError) as caught:
         list_cases(load_machine("mesh_8x8", {"k": 1}))

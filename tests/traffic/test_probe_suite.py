@@ -79,6 +79,34 @@ def test_machines_with_credits(name: str) -> None:
     assert all(one.breakdown.routers_fs > 0 for one in survey.measured)
 
 
+@pytest.mark.parametrize("name", ["tensix_tiny", "wormhole_n150", "blackhole_p150"])
+def test_chips_of_tensix_cores(name: str) -> None:
+    survey = run_survey(load_machine(name))
+    assert [check.passed for check in survey.checks] == [True] * 3
+    assert all(one.actual_fs == one.breakdown.total_fs for one in survey.measured)
+    assert {one.via for one in survey.measured} == {()}
+
+
+@pytest.mark.parametrize("name", ["wormhole_n150", "blackhole_p150"])
+def test_a_bank_with_credits_gives_its_rate(name: str) -> None:
+    """Its queue is as long as the flits that it serves during an access."""
+    survey = run_survey(load_machine(name, {"flow_control": "credit"}))
+    assert survey.ok
+    banks = [one for one in survey.measured if one.case.name == "DRAM, near" and one.nbytes == SIZES_BYTES[-1]]
+    assert len(banks) == 2
+    assert all(one.utilisation > 0.97 for one in banks)
+
+
+@pytest.mark.parametrize("name", ["ascend_tiny", "ascend_910b2"])
+def test_ascend_chips(name: str) -> None:
+    """The overhead of a memory delays the first flit of a write alone, so only reads equal the sum."""
+    survey = run_survey(load_machine(name))
+    assert [check.passed for check in survey.checks] == [True] * 2
+    assert all(one.actual_fs <= one.breakdown.total_fs for one in survey.measured)
+    reads = [one for one in survey.measured if one.case.kind == "read"]
+    assert all(one.actual_fs == one.breakdown.total_fs for one in reads)
+
+
 def test_an_unknown_mode() -> None:
     with pytest.raises(InputError, match=r"unknown mode 'x'"):
         run_survey(load_machine("tiny"), "x")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.machine.intents import Intent, RouteKind
+from kernbench.machine.tensix_places import READER_NETWORK, WRITER_NETWORK
 from kernbench.program.ops import NONE
 from kernbench.tanto.timing.multicast import multicast_data, multicast_signals
 from kernbench.tanto.timing.row_buffer import Row, RowBuffer
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from kernbench.tanto.timing.lowering import Lowering
 
 _ALL = int(Intent.ALL)
-READER_NETWORK, WRITER_NETWORK = 1, 0
 
 
 class DataflowRows:
