@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.arrays import unique_small
+from kernbench.engine.credit_layout import CreditLayout, number_channels
 from kernbench.engine.credit_levels import find_levels
 from kernbench.engine.credit_steps import list_begins, list_ends
+from kernbench.engine.credit_window import CreditWindow
 from kernbench.engine.second_cache import second_cache_bytes
 from kernbench.errors import LimitError
 from kernbench.limits.memory_budget import check_fits
@@ -35,36 +37,24 @@ class CreditTables:
     """Writes the tables, and the links and virtual channels of steps."""
 
     def __init__(self, memory: Memory, machine: Machine, control: FlowControl, *, count_waits: bool = False) -> None:
-        self._memory, self._machine, self._control, self._cycle_fs = memory, machine, control, machine.cycle_fs
+        self._memory, self._machine, self._control = memory, machine, control
         memory["credit"] = memory.take(words_of(r.CREDIT))
-        self._routers, self._memories = np.flatnonzero(machine.is_router), np.array(sorted(machine.terminals), np.int64)
-        self._routers_of, self._memories_of = (self._numbers(nodes) for nodes in (self._routers, self._memories))
-        self._memory_at = np.zeros(len(machine.stations.fs_per_flit), np.int64)
-        self._memory_at[[machine.terminals[node].first_station for node in self._memories.tolist()]] = np.arange(
-            len(self._memories)
-        )
+        self._layout = CreditLayout(machine, control)
         self._sets = dict[int, int]()  # the number of each set of virtual channels, as bits
-        self._fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)
-        self._count = self._of_node("virtual_channels")[machine.edge_dst]
-        self._depth = self._of_node("buffer_flits")[machine.edge_dst]
-        self._inputs_n = np.bincount(machine.edge_dst, self._count, machine.node_count).astype(np.int64)
-        order = np.lexsort((machine.edge_port, machine.edge_src))
-        self._first_sender = np.empty(machine.edge_count, np.int64)
-        self._first_sender[order] = np.cumsum(self._count[order]) - self._count[order]
-        self._inward = _numbered(self._count, machine.edge_dst, machine.edge_port[np.arange(machine.edge_count) ^ 1])
         self._write_settings()
         self._write_places()
         self._write_dues()
-        self._write_ports(self["routers"], r.ROUTER, self._routers)
-        self._write_ports(self["memories"], r.CREDIT_MEMORY, self._memories)
+        self._write_ports(self["routers"], r.ROUTER, self._layout.routers)
+        self._write_ports(self["memories"], r.CREDIT_MEMORY, self._layout.memories)
         self._write_routers()
         self._write_memories()
         self._write_links()
         self._write_inputs()
-        self._places = np.zeros(
-            machine.edge_count, np.int64
-        )  # of the virtual channels of links, 0: no route has come to their node
-        self._write_patience()
+        # Of the virtual channels of links; 0: no route has come to their node.
+        self._places = np.zeros(machine.edge_count, np.int64)
+        self._window = CreditWindow(machine, control, self._layout, self._returning)
+        longest = self._window.longest(self._links)
+        self["window"], self["patience"] = longest, longest + 2 * longest  # two windows more, and none is longer
         cache_bytes, state_bytes = second_cache_bytes(), self._state_bytes()
         self["is_large"] = int(state_bytes > cache_bytes)
         self["is_noted"] = int(self["is_large"] or CHECKED)
@@ -75,7 +65,7 @@ class CreditTables:
         self["waits"] = self["fronts"] = codes.NONE
         if count_waits:
             self["waits"] = memory.take(machine.edge_count * words_of(r.WAITS))
-            routers = memory.rows(self["routers"], r.ROUTER, len(self._routers))
+            routers = self._router_rows
             most = (routers["inputs_n"] * routers["ports"]).max(initial=0)  # a packet has a copy for each port at most
             self["fronts"] = memory.take(int(most) * words_of(r.FRONT))
 
@@ -94,13 +84,13 @@ class CreditTables:
         ends, forks = list_ends(route, whole)
         begins = list_begins(route, whole, step["station"] >= self._machine.edge_count)
         self._make_channels(new["station"][:-1])
-        self._narrow_window(new["station"][:-1], begins[known:-1], ends[known:-1])
+        taken = new["station"][:-1], begins[known:-1], ends[known:-1]
+        self["window"] = self._window.narrow(self["window"], self._links, *taken)
         self._make_copies(step["station"][forks])
         station, is_link = new["station"], new["station"] < self._machine.edge_count
         self._note_order(station[ends[known:] & is_link])
-        ways = (
-            np.where(is_link, station, self._memory_at[np.where(is_link, 0, station)]).astype(np.uint32) << r.WAY_SHIFT
-        )
+        memory = self._layout.memory_at[np.where(is_link, 0, station)]
+        ways = np.where(is_link, station, memory).astype(np.uint32) << r.WAY_SHIFT
         ways |= self._sets_of(station, new["channels"], is_link) << r.CHANNELS_SHIFT
         ways[ends[known:] & is_link] |= r.WAY_ENDS
         branches = route["start"][route["branches"] == 0]
@@ -109,17 +99,17 @@ class CreditTables:
 
     def _note_order(self, links: np.ndarray) -> None:
         """Note whether flits end at any of some links from whose buffers others go on."""
-        receivers = self._memory.rows(self["links"], r.LINK, len(self._count))["receiver"]
-        if (receivers[links] != codes.NONE).any():
+        if (self._links["receiver"][links] != codes.NONE).any():
             self["is_shuffled"] = 1
 
     def _sets_of(self, station: np.ndarray, kind: np.ndarray, is_link: np.ndarray) -> np.ndarray:
         """uint32[step] the number of the set of virtual channels of some kinds at some links; 0 for memories."""
-        key = np.where(is_link, 1 + kind * (r.PORTS_MOST + 1) + self._count[np.where(is_link, station, 0)], 0)
+        count = self._layout.channel_n[np.where(is_link, station, 0)]
+        key = np.where(is_link, 1 + kind * (r.PORTS_MOST + 1) + count, 0)
         sets = np.zeros(int(key.max(initial=0)) + 1, np.uint32)
         for one in np.flatnonzero(np.bincount(key)[1:]).tolist():
-            of, count = divmod(one, r.PORTS_MOST + 1)
-            sets[1 + one] = self._number_of_set(sum(1 << index for index in self._control.channels_of(of, count)))
+            channels = self._control.channels_of(*divmod(one, r.PORTS_MOST + 1))
+            sets[1 + one] = self._number_of_set(sum(1 << index for index in channels))
         return sets[key]
 
     def _number_of_set(self, bits: int) -> int:
@@ -142,23 +132,25 @@ class CreditTables:
     @property
     def channels(self) -> np.ndarray:
         """CHANNEL[channel] copy of those of each link to nodes that routes have come to, in turn."""
-        views = [self._memory.rows(int(self._places[at]), r.CHANNEL, int(self._count[at])) for at in self._used()]
+        views = [
+            self._memory.rows(int(self._places[at]), r.CHANNEL, int(self._layout.channel_n[at])) for at in self._used()
+        ]
         return np.concatenate([np.zeros(0, r.CHANNEL), *views])
 
     @property
     def senders(self) -> np.ndarray:
         """SENDER[channel] copy of what is known of `channels` at the other end."""
-        return self._all_senders[self._first_sender[self.link_of_channel] + self.channels["index"]]
+        return self._all_senders[self._layout.first_sender[self.link_of_channel] + self.channels["index"]]
 
     @property
     def _all_senders(self) -> np.ndarray:
         """SENDER[] view of those of all links, by node and port."""
-        return self._memory.rows(self._sender_rows, r.SENDER, int(self._count.sum()))
+        return self._memory.rows(self._sender_rows, r.SENDER, int(self._layout.channel_n.sum()))
 
     @property
     def buffers(self) -> np.ndarray:
         """int64[channel, 2] where the slots of each of `channels` stand, and how many there are."""
-        links = self._memory.rows(self["links"], r.LINK, len(self._count))[self.link_of_channel]
+        links = self._links[self.link_of_channel]
         places = links["buffers"] + links["buffer_words"] * self.channels["index"]
         return np.stack([places, links["buffer_words"] // words_of(r.BUFFERED)], axis=1).astype(np.int64)
 
@@ -171,18 +163,19 @@ class CreditTables:
     @property
     def link_of_channel(self) -> np.ndarray:
         """int64[channel] the link of each of `channels`."""
-        return np.repeat(self._used(), self._count[self._used()])
+        return np.repeat(self._used(), self._layout.channel_n[self._used()])
 
     def _make_channels(self, station: np.ndarray) -> None:
         """Make the virtual channels of nodes that links among some stations lead to, and their buffers. Errors: LimitError."""
-        dst, links = self._machine.edge_dst, _among(station[station < self._machine.edge_count])
-        nodes = _among(dst[links[self._places[links] == 0]])
+        layout = self._layout
+        dst, links = self._machine.edge_dst, unique_small(station[station < self._machine.edge_count])
+        nodes = unique_small(dst[links[self._places[links] == 0]])
         if len(nodes) == 0:
             return
-        order = np.lexsort((self._inward, dst))  # edges by node and lane
+        order = np.lexsort((layout.first_lane, dst))  # edges by node and lane
         links = order[np.isin(dst[order], nodes)]
-        count = self._count[links]
-        depth = np.repeat(self._depth[links], count)
+        count = layout.channel_n[links]
+        depth = np.repeat(layout.depth[links], count)
         words = words_of(r.CHANNEL) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
         what = (
             f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
@@ -199,17 +192,17 @@ class CreditTables:
         rows["input"] = self._inputs[edge] + words_of(r.INPUT) * (rows["index"] % self._control.input_speedup)
         self._places[links] = channels + words_of(r.CHANNEL) * first
         self._write_lanes(nodes, self._places[links[np.searchsorted(dst[links], nodes)]])
-        table = self._memory.rows(self["links"], r.LINK, len(self._count))
+        table = self._links
         table["channels"] = self._places
         table["buffers"][links] = rows["front"][first]
         self._all_inputs["buffers"][self._inputs_of(links)] = rows["front"][first][:, None]
-        self._all_senders["back"][self._first_sender[edge] + rows["index"]] = rows["front"]
+        self._all_senders["back"][layout.first_sender[edge] + rows["index"]] = rows["front"]
 
     def _write_lanes(self, nodes: np.ndarray, places: np.ndarray) -> None:
         """Write where the first virtual channel of each of some nodes stands."""
         for field, kind, numbers in (
-            ("routers", r.ROUTER, self._routers_of),
-            ("memories", r.CREDIT_MEMORY, self._memories_of),
+            ("routers", r.ROUTER, self._layout.router_of),
+            ("memories", r.CREDIT_MEMORY, self._layout.memory_of),
         ):
             number = numbers[nodes]
             rows = self._memory.rows(self[field], kind, int(numbers.max(initial=-1)) + 1)
@@ -217,10 +210,10 @@ class CreditTables:
 
     def _make_copies(self, station: np.ndarray) -> None:
         """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
-        links, words = _among(station), words_of(r.COPY)
-        table = self._memory.rows(self["links"], r.LINK, len(self._count))
+        links, words = unique_small(station), words_of(r.COPY)
+        table = self._links
         for link in links[table["copies"][links] == 0].tolist():
-            each, count = int(self._fan_out[self._machine.edge_dst[link]]), int(self._count[link])
+            each, count = int(self._layout.fan_out[self._machine.edge_dst[link]]), int(self._layout.channel_n[link])
             check_fits(
                 r.WORD * each * count * words,
                 f"the copies of packets behind {self._machine.station_name[link]}",
@@ -231,12 +224,22 @@ class CreditTables:
             channels = self._memory.rows(int(self._places[link]), r.CHANNEL, count)
             rows["lane"], rows["input"] = at, channels["input"][at]
             rows["channel"] = self._places[link] + words_of(r.CHANNEL) * at
-            self._memory.rows(self["links"], r.LINK, len(self._count))["copies"][link] = place
+            self._links["copies"][link] = place
+
+    @property
+    def _router_rows(self) -> np.ndarray:
+        """ROUTER[router] view."""
+        return self._memory.rows(self["routers"], r.ROUTER, len(self._layout.routers))
+
+    @property
+    def _links(self) -> np.ndarray:
+        """LINK[link] view."""
+        return self._memory.rows(self["links"], r.LINK, self._machine.edge_count)
 
     @property
     def _all_inputs(self) -> np.ndarray:
         """INPUT[] view of those of all links."""
-        return self._memory.rows(self["inputs"], r.INPUT, len(self._count) * self._control.input_speedup)
+        return self._memory.rows(self["inputs"], r.INPUT, len(self._layout.channel_n) * self._control.input_speedup)
 
     def _inputs_of(self, links: np.ndarray) -> np.ndarray:
         """int64[link, input] the numbers of the inputs of the switch behind some links."""
@@ -258,25 +261,11 @@ class CreditTables:
         """int64[] the links that have virtual channels."""
         return np.flatnonzero(self._places)
 
-    def _numbers(self, nodes: np.ndarray) -> np.ndarray:
-        """int64[node] the number of each node among some, or NONE."""
-        found = np.full(self._machine.node_count, codes.NONE)
-        found[nodes] = np.arange(len(nodes))
-        return found
-
-    def _of_node(self, field: str) -> np.ndarray:
-        """int64[node] a figure of the class of ports of each node."""
-        return np.array([getattr(port, field) for port in self._control.ports], np.int64)[self._machine.port_class]
-
-    def _cycles(self, fs: np.ndarray | int) -> np.ndarray:
-        """Times in cycles, rounded up, at least one."""
-        return np.maximum(1, -(-np.asarray(fs) // self._cycle_fs))
-
     def _write_settings(self) -> None:
         control = self._control
         for field in ("packet_flits", "speculative", "input_speedup", "queue_flits", "reply_packets"):
             self[field] = int(getattr(control, field))
-        self["cycle_fs"] = self._cycle_fs
+        self["cycle_fs"] = self._layout.cycle_fs
         self["iterations"] = control.allocator_iterations
         self["outstanding"] = control.outstanding_packets
         self["allocator"] = _ALLOCATORS[Allocator(control.allocator)]
@@ -286,24 +275,25 @@ class CreditTables:
 
     def _write_places(self) -> None:
         """Take room for routers, memories, links, actors and scratch."""
+        layout = self._layout
         links, take = self._machine.edge_count, self._take
-        self["router_n"], self["memory_n"], self["link_n"] = len(self._routers), len(self._memories), links
+        self["router_n"], self["memory_n"], self["link_n"] = len(layout.routers), len(layout.memories), links
         if links > r.LINKS_MOST:
             raise LimitError(
                 f"this machine has {links:,} links, and a network with credits can have {r.LINKS_MOST:,}; make it smaller"
             )
         self["channel_sets"] = take(r.SETS_MOST)
-        self["routers"] = take(len(self._routers) * words_of(r.ROUTER), 8)
-        self["memories"] = take(len(self._memories) * words_of(r.CREDIT_MEMORY))
+        self["routers"] = take(len(layout.routers) * words_of(r.ROUTER), 8)
+        self["memories"] = take(len(layout.memories) * words_of(r.CREDIT_MEMORY))
         self["links"] = take(links * words_of(r.LINK), 8)
-        self._sender_rows = take(int(self._count.sum()) * words_of(r.SENDER), 8)
+        self._sender_rows = take(int(layout.channel_n.sum()) * words_of(r.SENDER), 8)
         self["inputs"] = take(links * self._control.input_speedup * words_of(r.INPUT), 8)
-        self["asks"] = take(int((self._inputs_n * self._fan_out).max()) * words_of(r.ASK))
-        self["bidders"] = take(int(self._inputs_n.max()))
+        self["asks"] = take(int((layout.lane_n * layout.fan_out).max()) * words_of(r.ASK))
+        self["bidders"] = take(int(layout.lane_n.max()))
         self["winners"] = take(r.PORTS_MOST)
         self["bids"] = take(r.PORTS_MOST + _LABELS)
         self["matches"] = take(2 * r.PORTS_MOST)
-        actors = len(self._routers) + len(self._memories) + links
+        actors = len(layout.routers) + len(layout.memories) + links
         self["patches"] = -(-actors // r.PATCH_ACTORS)
         self["groups"] = -(-self["patches"] >> r.GROUP_SHIFT)
         patches, groups = self["patches"], self["groups"]
@@ -313,9 +303,10 @@ class CreditTables:
 
     def _write_dues(self) -> None:
         """Take room for since when the fronts of lanes of routers and memories can be seen."""
-        nodes, shape = np.concatenate([self._routers, self._memories]), self._machine.node_count
+        layout = self._layout
+        nodes, shape = np.concatenate([layout.routers, layout.memories]), self._machine.node_count
         self._room, self._dues = (np.zeros(shape, np.int64) for _ in range(2))
-        room = -(-self._inputs_n[nodes] // GROUP) * GROUP
+        room = -(-layout.lane_n[nodes] // GROUP) * GROUP
         words = int(room.sum())
         place = self._take(words, GROUP)
         self._memory.words[place : place + words] = NEVER
@@ -334,64 +325,65 @@ class CreditTables:
         rows["dues"], rows["room"] = self._dues[nodes], self._room[nodes]
 
     def _write_routers(self) -> None:
-        machine = self._machine
-        rows, nodes = self._memory.rows(self["routers"], r.ROUTER, len(self._routers)), self._routers
-        rows["routing"] = -(-self._of_node("routing_fs")[nodes] // self._cycle_fs)
-        rows["vc_allocation"] = self._cycles(self._of_node("vc_allocation_fs")[nodes])
-        rows["inputs_n"] = self._inputs_n[nodes]
-        rows["outputs_n"] = np.bincount(machine.edge_src, self._count, machine.node_count)[nodes]
+        machine, layout = self._machine, self._layout
+        rows, nodes = self._router_rows, layout.routers
+        rows["routing"] = -(-layout.figures("routing_fs")[nodes] // layout.cycle_fs)
+        rows["vc_allocation"] = layout.cycles(layout.figures("vc_allocation_fs")[nodes])
+        rows["inputs_n"] = layout.lane_n[nodes]
+        rows["outputs_n"] = np.bincount(machine.edge_src, layout.channel_n, machine.node_count)[nodes]
 
     def _write_memories(self) -> None:
-        machine, control = self._machine, self._control
-        rows = self._memory.rows(self["memories"], r.CREDIT_MEMORY, len(self._memories))
+        machine, control, layout = self._machine, self._control, self._layout
+        rows = self._memory.rows(self["memories"], r.CREDIT_MEMORY, len(layout.memories))
         for field in ("coming", "first", "last"):
             rows[field] = codes.NONE
-        ports, found = rows["ports"].tolist(), [machine.terminals[node] for node in self._memories.tolist()]
+        ports, found = rows["ports"].tolist(), [machine.terminals[node] for node in layout.memories.tolist()]
         places = list[tuple[int, int]]()
         for terminal, count in zip(found, ports, strict=True):
             queues = self._memory.take(terminal.stripes * (1 + control.queue_flits))
             replies = self._memory.take(count * (r.REPLY_HEAD + control.reply_packets * words_of(r.REPLY)))
             places.append((queues, replies))
-        rows = self._memory.rows(self["memories"], r.CREDIT_MEMORY, len(self._memories))
+        rows = self._memory.rows(self["memories"], r.CREDIT_MEMORY, len(layout.memories))
         rows["queues"], rows["replies"] = np.array(places, np.int64).reshape(-1, 2).T
         rows["channel"] = [self._memory["stations"] + words_of(r.STATION) * one.first_station for one in found]
         rows["channel_n"], rows["overhead_fs"] = [one.stripes for one in found], [one.overhead_fs for one in found]
 
     def _write_links(self) -> None:
-        machine, control, memory = self._machine, self._control, self._memory
+        machine, control, memory, layout = self._machine, self._control, self._memory, self._layout
         links, src, dst = machine.edge_count, machine.edge_src, machine.edge_dst
         edges = np.arange(links)
         full, wire = machine.stations.fs_per_flit[edges], machine.stations.propagation_fs[edges]
-        home = wire[edges ^ 1] + np.where(machine.is_router[src], self._of_node("credit_fs")[src], 0)
-        rows = memory.rows(self["links"], r.LINK, links)
+        home = wire[edges ^ 1] + np.where(layout.is_router[src], layout.figures("credit_fs")[src], 0)
+        rows = self._links
         rows["full_fs"], rows["port"] = full, machine.edge_port
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
-        rows["channel_n"] = self._count
-        rows["buffer_words"] = words_of(r.BUFFERED) * self._depth
-        rows["senders"] = self._sender_rows + words_of(r.SENDER) * self._first_sender
-        rows["outward"] = np.where(machine.is_router[src], _numbered(self._count, src, machine.edge_port), 0)
-        rows["dues"] = self._dues[dst] + self._inward
-        rows["overhead_fs"] = np.where(machine.is_router[dst], machine.node_overhead_fs[dst], 0)
-        rows["receiver"], rows["source"] = self._receivers(dst), self._senders(src)
-        pipeline = self._of_node("switch_allocation_fs")
-        rows["crossing_fs"] = pipeline[src] + np.maximum(self._of_node("traversal_fs")[src], full) + wire
+        rows["channel_n"] = layout.channel_n
+        rows["buffer_words"] = words_of(r.BUFFERED) * layout.depth
+        rows["senders"] = self._sender_rows + words_of(r.SENDER) * layout.first_sender
+        rows["outward"] = np.where(layout.is_router[src], number_channels(layout.channel_n, src, machine.edge_port), 0)
+        rows["dues"] = self._dues[dst] + layout.first_lane
+        rows["overhead_fs"] = np.where(layout.is_router[dst], machine.node_overhead_fs[dst], 0)
+        rows["receiver"], rows["source"] = layout.receivers(dst), layout.senders(src)
+        pipeline = layout.figures("switch_allocation_fs")
+        rows["crossing_fs"] = pipeline[src] + np.maximum(layout.figures("traversal_fs")[src], full) + wire
         rows["sending_fs"] = full + wire
         rows["credit_fs"] = full + home
-        self._returning = self._cycles(pipeline[dst] + home)
-        even = full % self._cycle_fs == 0
+        self._returning = layout.cycles(pipeline[dst] + home)
+        even = full % layout.cycle_fs == 0
         for field in ("crossing", "sending"):
-            rows[field] = _short(even, self._cycles(rows[f"{field}_fs"] + rows["overhead_fs"]))
-        rows["ending"] = _short(even, self._cycles(rows["crossing_fs"] + rows["credit_fs"]))
+            rows[field] = _short(even, layout.cycles(rows[f"{field}_fs"] + rows["overhead_fs"]))
+        rows["ending"] = _short(even, layout.cycles(rows["crossing_fs"] + rows["credit_fs"]))
         for field in ("first", "last", "taken", "taken_last"):
             rows[field] = codes.NONE
         if control.internal_speedup > 1:
             rows["crossing"] = rows["ending"] = 0
         if control.outstanding_packets:
             returns = memory.take(control.outstanding_packets * links)
-            memory.rows(self["links"], r.LINK, links)["returns"] = returns + control.outstanding_packets * edges
+            self._links["returns"] = returns + control.outstanding_packets * edges
 
     def _write_inputs(self) -> None:
         """Write the inputs of the switch of each router, by port."""
+        layout = self._layout
         machine, speedup, links = self._machine, self._control.input_speedup, self._machine.edge_count
         far_port = machine.edge_port[np.arange(links) ^ 1]
         order = np.lexsort((far_port, machine.edge_dst))  # edges by the node and the port that they lead to
@@ -401,12 +393,12 @@ class CreditTables:
         edge = order[:, None]
         rows["first"] = np.arange(speedup)
         rows["number"] = far_port[edge] * speedup + np.arange(speedup)
-        rows["channel_n"], rows["returning"] = self._count[edge], self._returning[edge]
+        rows["channel_n"], rows["returning"] = layout.channel_n[edge], self._returning[edge]
         rows["link"] = self["links"] + words_of(r.LINK) * edge
-        rows["dues"] = self._dues[machine.edge_dst[edge]] + self._inward[edge]
-        rows["buffer_words"] = words_of(r.BUFFERED) * self._depth[edge]
-        routers = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
-        first = np.searchsorted(machine.edge_dst[order], self._routers)
+        rows["dues"] = self._dues[machine.edge_dst[edge]] + layout.first_lane[edge]
+        rows["buffer_words"] = words_of(r.BUFFERED) * layout.depth[edge]
+        routers = self._router_rows
+        first = np.searchsorted(machine.edge_dst[order], layout.routers)
         routers["switch"] = self["inputs"] + words_of(r.INPUT) * speedup * first
 
     def _write_levels(self, cache_bytes: int, state_bytes: int) -> None:
@@ -420,7 +412,7 @@ class CreditTables:
         self["together"] = 1
         if not (is_free and (self["is_large"] or CHECKED)):
             return
-        rows = memory.rows(self["links"], r.LINK, machine.edge_count)
+        rows = self._links
         links = np.stack([rows["source"], rows["receiver"]], axis=1).astype(np.int64)
         level = find_levels(patches, links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
         starts = np.append(0, np.cumsum(np.bincount(level)))
@@ -434,79 +426,12 @@ class CreditTables:
         """The bytes that flits on their way read and write: a line of each link, its inputs, and its virtual channels."""
         of_link = LINE + words_of(r.INPUT) * self._control.input_speedup
         in_row_of_lanes = 1
-        of_channel = words_of(r.CHANNEL) + words_of(r.SENDER) + in_row_of_lanes + words_of(r.BUFFERED) * self._depth
-        return r.WORD * int((of_link + self._count * of_channel).sum())
-
-    def _receivers(self, nodes: np.ndarray) -> np.ndarray:
-        """int64[] the actors that flits wait at in some nodes, or NONE."""
-        memory = self._memories_of[nodes]
-        return np.where(memory == codes.NONE, self._routers_of[nodes], self["router_n"] + memory)
-
-    def _senders(self, nodes: np.ndarray) -> np.ndarray:
-        """int64[edge] the actors that send what begins at the links of these nodes."""
-        memory, links = self._memories_of[nodes], self["router_n"] + self["memory_n"] + np.arange(len(nodes))
-        router = self._routers_of[nodes]
-        alone = np.where(memory == codes.NONE, links, self["router_n"] + memory)
-        return np.where(router == codes.NONE, alone, router)
-
-    def _write_patience(self) -> None:
-        """Write how long flits and credits may be under way, and a window that no step has made shorter yet."""
-        machine, control = self._machine, self._control
-        rows = self._memory.rows(self["links"], r.LINK, machine.edge_count)
-        ways = rows["crossing_fs"] + rows["overhead_fs"], rows["sending_fs"]
-        furthest = max(int(way.max(initial=0)) for way in ways) + int(rows["credit_fs"].max(initial=0))
-        deepest = max(port.virtual_channels * port.buffer_flits for port in control.ports)
-        waiting = deepest * int(rows["full_fs"].max(initial=0))  # behind a fast switch
-        pipeline = max(port.routing_fs + port.vc_allocation_fs for port in control.ports)
-        memories = max((longest for _, longest in self._service_fs.values()), default=0) * (control.queue_flits + 2)
-        longest = int(self._cycles(furthest + waiting + pipeline + memories))
-        self["window"], self["patience"] = longest, longest + 2 * longest  # two windows more, and none is longer
-
-    def _narrow_window(self, station: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
-        """Make the window no longer than what is done at some steps takes to be seen by another actor, or as an event.
-
-        `station`: int64[step]; `begins`, `ends`: bool[step] whether flits are sent there by a source, and end behind it.
-        """
-        links = station < self._machine.edge_count
-        keys = _among(4 * station[links] + 2 * begins[links] + ends[links])  # of the same link steps are alike
-        link, begins, ends = keys >> 2, keys & 2 > 0, keys & 1 > 0
-        rows = self._memory.rows(self["links"], r.LINK, self._machine.edge_count)[link]
-        over = np.where(begins, rows["sending_fs"], rows["crossing_fs"])
-        over += np.where(ends, 0, rows["overhead_fs"])
-        returning = self._returning[link[~ends]]
-        served = [self._service_fs[at][0] for at in _among(station[~links]).tolist()]
-        seen = [self["window"]], self._cycles(over), returning, self._cycles(np.array(served, np.int64))
-        self["window"] = int(np.concatenate(seen).min())
-
-    @cached_property
-    def _service_fs(self) -> dict[int, tuple[int, int]]:
-        """By first station of a memory: the time of the smallest flit and of a full one, with what it pays besides."""
-        stations, flit, found = self._machine.stations, self._machine.flit_bytes, dict[int, tuple[int, int]]()
-        for terminal in {each.first_station: each for each in self._machine.terminals.values()}.values():
-            at = terminal.first_station
-            full, smallest = int(stations.fs_per_flit[at]), min(int(stations.quantum_bytes[at]), flit)
-            least = -(-full * smallest // flit)
-            found[at] = least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])
-        return found
-
-
-def _among(numbers: np.ndarray) -> np.ndarray:
-    """int64[] what small numbers there are among many, sorted: faster than `np.unique`, which sorts them."""
-    found = np.zeros(int(numbers.max(initial=-1)) + 1, bool)
-    found[numbers] = True
-    return np.flatnonzero(found)
+        of_channel = (
+            words_of(r.CHANNEL) + words_of(r.SENDER) + in_row_of_lanes + words_of(r.BUFFERED) * self._layout.depth
+        )
+        return r.WORD * int((of_link + self._layout.channel_n * of_channel).sum())
 
 
 def _short(even: np.ndarray, cycles: np.ndarray) -> np.ndarray:
     """Numbers of cycles, or 0 where times are no whole number of cycles, or have no room in half a word."""
     return np.where(even & (cycles <= np.iinfo(np.int32).max), cycles, 0)
-
-
-def _numbered(count: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:
-    """int64[edge] the number of the first channel of each edge among those of the edges of its node, by port."""
-    order = np.lexsort((port, node))
-    before = np.cumsum(count[order]) - count[order]
-    first = before[np.searchsorted(node[order], node[order])]
-    found = np.empty(len(count), np.int64)
-    found[order] = before - first
-    return found
