@@ -29,11 +29,11 @@ def find_router_fs(machine: Machine, latency: UncontendedLatency, start_fs: int,
     without += int(machine.stations.propagation_fs[latency.station[links]].sum())
     walk, now, last = _Walk(machine, control), start_fs, len(stations) - 1
     for step, station in enumerate(stations):
-        overhead_fs = int(latency.overhead_fs[step])
+        overhead_fs, first_fs = int(latency.overhead_fs[step]), int(latency.first_fs[step])
         if links[step]:
             now = walk.cross(station, now, overhead_fs, begins=step == 0, ends=step == last)
         else:
-            now = walk.serve(station, now, overhead_fs, 1 if step else flits)
+            now = walk.serve(station, now, overhead_fs + first_fs, 1 if step else flits)
     return now - start_fs - without
 
 
@@ -62,11 +62,11 @@ class _Walk:
             return now
         return self._up(now + (int(machine.node_overhead_fs[dst]) if self._is_router[dst] else 0))
 
-    def serve(self, station: int, now: int, overhead_fs: int, flits: int) -> int:
+    def serve(self, station: int, now: int, first_fs: int, flits: int) -> int:
         """When a memory has written one flit, or read the packet with which a payload of so many begins."""
         memory = next(one for one in self._machine.terminals.values() if one.first_station == station)
         rounds = -(-min(flits, self._control.packet_flits) // memory.stripes)
-        return self._up(now) + overhead_fs + rounds * int(self._machine.stations.fs_per_flit[station])
+        return self._up(now) + first_fs + (rounds - 1) * int(self._machine.stations.fs_per_flit[station])
 
     def _up(self, time_fs: int) -> int:
         """A time rounded up to a cycle."""
