@@ -35,9 +35,8 @@ class CreditLayout:
         self.fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)  # int64[node] links
         self.lane_n = np.bincount(machine.edge_dst, self.channel_n, machine.node_count).astype(np.int64)  # int64[node]
         far_port = machine.edge_port[np.arange(machine.edge_count) ^ 1]
-        self.first_lane = number_channels(
-            self.channel_n, machine.edge_dst, far_port
-        )  # int64[link] at the node behind it
+        # int64[link] its first virtual channel among those of the links that lead to the same node
+        self.first_lane = number_channels(self.channel_n, machine.edge_dst, far_port)
         order = np.lexsort((machine.edge_port, machine.edge_src))
         self.first_sender = np.empty(machine.edge_count, np.int64)  # int64[link] among those of all links
         self.first_sender[order] = np.cumsum(self.channel_n[order]) - self.channel_n[order]

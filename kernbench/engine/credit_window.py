@@ -39,9 +39,8 @@ class CreditWindow:
         end behind it.
         """
         is_link = station < self._links
-        keys = unique_small(
-            4 * station[is_link] + 2 * begins[is_link] + ends[is_link]
-        )  # of the same link steps are alike
+        # Steps of one link are alike if they begin and end alike.
+        keys = unique_small(4 * station[is_link] + 2 * begins[is_link] + ends[is_link])
         link, begins, ends = keys >> 2, keys & 2 > 0, keys & 1 > 0
         rows = links[link]
         over = np.where(begins, rows["sending_fs"], rows["crossing_fs"])

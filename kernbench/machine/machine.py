@@ -127,10 +127,10 @@ class Machine:
     @property
     def is_router(self) -> np.ndarray:
         """bool[node] whether packets pass it on their way: not an endpoint, a memory or one that forwards whole messages."""
-        links = np.bincount(self.edge_src, minlength=self.node_count)
-        passed = (links > 1) & ~self.node_store_and_forward & (np.array(self.node_kind) != "endpoint")
+        links, kind = np.bincount(self.edge_src, minlength=self.node_count), np.array(self.node_kind)
+        passed = (links > 1) & ~self.node_store_and_forward & (kind != "endpoint")
         passed[list(self.terminals)] = False
-        return passed | (np.array(self.node_kind) == "router")
+        return passed | (kind == "router")
 
     @property
     def cycle_fs(self) -> int:

@@ -23,6 +23,7 @@ class UncontendedLatency(NamedTuple):
     """The latency by cause, and by step of the route where the cause has one. Times are in femtoseconds."""
 
     station: np.ndarray  # int64[step]; the first station of a striped step
+    stripes: np.ndarray  # int64[step] the channels of a memory that take flits in turn; 1 for a link
     first_fs: np.ndarray  # int64[step] service time of the first flit
     rest_fs: np.ndarray  # int64[step] of the other bytes, at the slowest station of each segment; 0 at other stations
     overhead_fs: np.ndarray  # int64[step] of the node before the station
@@ -56,6 +57,7 @@ def find_uncontended_latency(machine: Machine, route: int, nbytes: int) -> Uncon
         start += len(part)
     return UncontendedLatency(
         station=station,
+        stripes=stripes,
         first_fs=_service_fs(machine, station, first_bytes),
         rest_fs=np.where(slowest, rest_fs, 0),
         overhead_fs=tables.overhead_fs[steps],

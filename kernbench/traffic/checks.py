@@ -12,9 +12,9 @@ throttle one of them alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from kernbench.traffic.probe_cases import (
@@ -64,7 +64,7 @@ def check_all(measured: Sequence[Measured]) -> tuple[Check, ...]:
         checks += [
             _compare(
                 f"a core's own L1 is the fastest memory: {TITLES[family]}",
-                _pairs(measured, family, OWN_L1, _others(measured, family, OWN_L1)),
+                _pairs(measured, family, OWN_L1),
                 _rises,
                 "there is one memory",
             )
@@ -75,7 +75,7 @@ def check_all(measured: Sequence[Measured]) -> tuple[Check, ...]:
             pair
             for family in (AIC, AIV)
             for kind in ("write", "read")
-            for pair in _pairs(measured, family, f"{L2}, {kind}", [f"{HBM}, {kind}"])
+            for pair in _pairs(measured, family, f"{L2}, {kind}", f"{HBM}, {kind}")
         ]
         checks.append(_compare("L2 is faster than HBM", pairs, _rises, "there is one memory"))
     return (*checks, _utilisation(measured))
@@ -91,13 +91,13 @@ def _of_sips(measured: Sequence[Measured]) -> list[Check]:
         ),
         _compare(
             "PE DMA to the nearest other cube is faster than to the farthest",
-            _pairs(measured, DMA, f"{CUBE}, {NEAR}", [f"{CUBE}, {FAR}"]),
+            _pairs(measured, DMA, f"{CUBE}, {NEAR}", f"{CUBE}, {FAR}"),
             _rises,
             "there are no two slices in other cubes",
         ),
         _compare(
             "PE DMA is fastest to the PE's own slice",
-            _pairs(measured, DMA, OWN, _others(measured, DMA, OWN)),
+            _pairs(measured, DMA, OWN),
             _rises,
             "there is one slice of HBM",
         ),
@@ -129,18 +129,14 @@ def _same_way(measured: Sequence[Measured]) -> list[_Pair]:
     return [(one, reads[one.case.dst, one.nbytes]) for one in writes if (one.case.dst, one.nbytes) in reads]
 
 
-def _pairs(measured: Sequence[Measured], family: str, near: str, far: Collection[str]) -> list[_Pair]:
-    """The measurements of a case beside those of others of its family, by size."""
+def _pairs(measured: Sequence[Measured], family: str, near: str, far: str = "") -> list[_Pair]:
+    """The measurements of a case beside those of another of its family, or of all others, by size."""
     pairs: list[_Pair] = []
     for same_size in _by_size(measured, family):
         first = [one for one in same_size if one.case.name == near]
-        pairs += [(one, other) for one in first for other in same_size if other.case.name in far]
+        others = [one for one in same_size if (one.case.name == far if far else one.case.name != near)]
+        pairs += product(first, others)
     return pairs
-
-
-def _others(measured: Sequence[Measured], family: str, name: str) -> set[str]:
-    """The names of the other cases of a family."""
-    return {one.case.name for one in measured if one.case.family == family} - {name}
 
 
 def _utilisation(measured: Sequence[Measured]) -> Check:

@@ -33,7 +33,8 @@ def find_router_fs(machine: Machine, latency: UncontendedLatency, start_fs: int,
         if links[step]:
             now = walk.cross(station, now, overhead_fs, begins=step == 0, ends=step == last)
         else:
-            now = walk.serve(station, now, overhead_fs + first_fs, 1 if step else flits)
+            rounds = 1 if step else -(-min(flits, control.packet_flits) // int(latency.stripes[step]))
+            now = walk.serve(station, now, overhead_fs + first_fs, rounds)
     return now - start_fs - without
 
 
@@ -62,10 +63,8 @@ class _Walk:
             return now
         return self._up(now + (int(machine.node_overhead_fs[dst]) if self._is_router[dst] else 0))
 
-    def serve(self, station: int, now: int, first_fs: int, flits: int) -> int:
-        """When a memory has written one flit, or read the packet with which a payload of so many begins."""
-        memory = next(one for one in self._machine.terminals.values() if one.first_station == station)
-        rounds = -(-min(flits, self._control.packet_flits) // memory.stripes)
+    def serve(self, station: int, now: int, first_fs: int, rounds: int) -> int:
+        """When each channel of a memory has served so many flits, the first of them in `first_fs`."""
         return self._up(now) + first_fs + (rounds - 1) * int(self._machine.stations.fs_per_flit[station])
 
     def _up(self, time_fs: int) -> int:
