@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import numba
 
 from kernels_jit.compile.cache import directory
+from kernels_jit.compile.whole_program import compilers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,7 +47,10 @@ def inner_options() -> dict[str, Any]:
     return _OPTIONS | dict.fromkeys(_NO_WRAPPERS, True)
 
 
-_INNER = inner_options()
+_INNER, _ENTRY = (
+    options | ({"pipeline_class": compiler} if compiler else {})
+    for options, compiler in zip((inner_options(), _OPTIONS), compilers() or (None, None), strict=True)
+)
 
 
 @cache
@@ -80,7 +84,7 @@ CHECKED = os.environ.get("KERNBENCH_CHECKED", "0") not in ("", "0")
 
 def jit(function: F) -> F:
     """Compile a function that Python calls, on its first call, and keep its machine code."""
-    compiled: Any = numba.njit(**_OPTIONS)(function)
+    compiled: Any = numba.njit(**_ENTRY)(function)
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         _keep(compiled)
     return compiled
