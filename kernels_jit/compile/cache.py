@@ -32,6 +32,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import CodeType
 
 from kernels_jit.compile.ownership import find_stranger, find_stranger_below, make_private
 
@@ -53,11 +54,11 @@ def key(package: Path = PACKAGE) -> str:
 
 
 def homes() -> Iterator[Path]:
-    """The possible homes of the cache, in order: the user's choice, beside the sources, the user's cache, temporary."""
+    """The possible homes of the cache, in order: the user's choice, the user's cache, beside the sources, temporary."""
     if chosen := os.environ.get("KERNBENCH_CACHE"):
         yield Path(chosen) / "jit"
-    yield PACKAGE / "__pycache__" / "jit"
     yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernbench" / "jit"
+    yield PACKAGE / "__pycache__" / "jit"
     yield Path(tempfile.gettempdir()) / f"kernbench-jit-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
 
 
@@ -91,6 +92,18 @@ def directory() -> Path:
     drop_unsound(path)
     atexit.register(seal_files, path)
     return path
+
+
+def filed_by_content(code: CodeType) -> CodeType:
+    """The code of a function of this package, in the name of a copy of its file in the cache directory."""
+    path = Path(code.co_filename)
+    if not path.is_relative_to(PACKAGE):
+        return code
+    copy = directory() / "sources" / path.relative_to(PACKAGE)
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        _write(copy, path.read_bytes(), modified=0)  # older releases of numba compare when a file was modified
+    return code.replace(co_filename=str(copy))
 
 
 def is_warm(function: str = "loop.run") -> bool:
@@ -162,11 +175,13 @@ def _digest(path: Path, content: bytes) -> bytes:
     return digest.digest()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, modified: int | None = None) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+        if modified is not None:
+            os.utime(temporary, (modified, modified))
         os.replace(temporary, path)
     except BaseException:  # Ctrl-C too leaves no file behind
         os.unlink(temporary)

@@ -127,3 +127,20 @@ def test_processes_side_by_side_do_not_disturb_each_other(start):
         hits(process)
     hits(start())  # one that starts removes what another has not sealed yet; then this one writes it again
     assert hits(start()) == 2
+
+
+def test_two_checkouts_of_the_same_sources_share_what_is_compiled(tmp_path: Path):
+    program = (
+        "import numpy as np\n"
+        "from kernels_jit.routing.dijkstra import dense_distances\n"
+        "print(dense_distances(np.array([[9, 2], [2, 9]]), 0), sum(dense_distances.stats.cache_hits.values()))\n"
+    )
+    outputs = []
+    for checkout in ("one", "other"):
+        shutil.copytree(ROOT / "kernels_jit", tmp_path / checkout / "kernels_jit")
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / checkout), "KERNBENCH_CACHE": str(tmp_path / "cache")}
+        command = [sys.executable, "-c", program]
+        outputs.append(
+            subprocess.run(command, cwd=tmp_path / checkout, env=environment, capture_output=True, text=True)
+        )
+    assert [(done.stdout, done.stderr) for done in outputs] == [("[0 2] 0\n", ""), ("[0 2] 1\n", "")]
