@@ -26,6 +26,15 @@ def test_mutants_are_listed_without_what_changes_nothing() -> None:
     assert not any(word in said for word in ("CHECKED", "prefetch", "state.split", "assert"))
 
 
+def test_changes_that_are_no_mistakes_are_mutants_of_functions_that_exist() -> None:
+    script = (
+        "from tests.mutants import *; known = {mutant.change for name in MODULES for mutant, _ in list_mutants(name)}"
+    )
+    done = run("-c", f"{script}; print(len(known), sorted(load_equivalent() - known))")
+    count, stale = done.stdout.split(maxsplit=1)
+    assert (int(count) > 1000, stale) == (True, "[]\n"), done.stderr
+
+
 @pytest.mark.slow
 def test_a_program_notices_a_mutant() -> None:
     asked = ("--module", "reservations", "--function", "unmark_in_use", "--kind", "mesh", "--verbose")

@@ -59,9 +59,6 @@ class CreditTables:
         self["is_large"] = int(state_bytes > cache_bytes)
         self["is_noted"] = int(self["is_large"] or CHECKED)
         self._write_levels(cache_bytes, state_bytes)
-        if memory["hybrid"]:
-            self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
-            self["hidden"] = memory.take(int(self._room.max()))
         self["waits"] = self["fronts"] = codes.NONE
         if count_waits:
             self["waits"] = memory.take(machine.edge_count * words_of(r.WAITS))

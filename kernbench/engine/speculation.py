@@ -23,9 +23,6 @@ class Speculation(NamedTuple):
     chained: int  # tokens that entered a server chain
     broken: int  # chains broken
     requeued: int  # tokens that a broken chain returned to their servers
-    suspended: int  # transfers with credits whose state came again, and that were not served from then on
-    resumed: int  # of these, those that another transfer came to
-    skipped: int  # services of flits that were not done one by one
 
     @classmethod
     def of(cls, memory: Memory) -> Speculation:

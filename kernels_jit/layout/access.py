@@ -35,7 +35,6 @@ memory_at = record_at(r.CREDIT_MEMORY)
 reply_at = record_at(r.REPLY)
 router_at = record_at(r.ROUTER)
 input_at = record_at(r.INPUT)
-period_at = record_at(r.PERIOD)
 waits_at = record_at(r.WAITS)
 
 # By number.
@@ -61,5 +60,5 @@ PORT_WORDS, EVENT_WORDS, BOUND_WORDS, TRANSFER_WORDS = map(words_of, (r.PORT, r.
 LINK_WORDS, CHANNEL_WORDS, BUFFERED_WORDS, ROUTER_WORDS = map(words_of, (r.LINK, r.CHANNEL, r.BUFFERED, r.ROUTER))
 ASK_WORDS, MEMORY_WORDS, REPLY_WORDS = map(words_of, (r.ASK, r.CREDIT_MEMORY, r.REPLY))
 INPUT_WORDS, ROUTE_WORDS, COPY_WORDS = map(words_of, (r.INPUT, r.ROUTE, r.COPY))
-WAITS_WORDS, FRONT_WORDS, PERIOD_WORDS, SENDER_WORDS = map(words_of, (r.WAITS, r.FRONT, r.PERIOD, r.SENDER))
+WAITS_WORDS, FRONT_WORDS, SENDER_WORDS = map(words_of, (r.WAITS, r.FRONT, r.SENDER))
 VISIT_WORDS, TIME_WORDS, SLOT_WORDS = map(words_of, (r.VISIT, r.TIME, r.SLOT))

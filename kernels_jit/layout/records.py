@@ -159,10 +159,7 @@ STATE = record(
     "chained",  # tokens that entered a server chain
     "broken",  # chains broken
     "requeued",  # tokens that a broken chain returned to their servers
-    "suspended",  # transfers with credits whose state came again, and that were not served from then on
-    "resumed",  # of these, those that another transfer came to
-    "skipped",  # services of flits that were not done one by one
-    words=96,
+    words=88,
 )
 
 GROUP_SHIFT = 6
@@ -231,7 +228,7 @@ TRANSFER = record(
     "from_step",  # step at which all flits last stood together; NONE once landed
     "next",  # in the chain of free transfers, or in the ring of the branches of one transfer
     "end_step",  # first step after its route
-    "claims",  # 1: its stations count it as a user; with credits: or TRACKED + the number of its PERIOD record
+    "claims",  # 1: its stations count it as a user
     "words",  # of this row, with hops and sources
     "sources",  # place of its sources
     "batched",  # 1: rows before this one have been done as a batch
@@ -279,7 +276,7 @@ STATION = record(
     "source_last",
     "rank",  # place in the visit order
     "users",  # transfers whose route it is on
-    "reserved",  # number of the route that has it reserved, or NONE; with credits: of the PERIOD of the only user
+    "reserved",  # number of the route that has it reserved, or NONE
     "served_fs",  # when the flit served last arrived; kept in checked runs alone
     words=16,
 )
@@ -404,42 +401,16 @@ CREDIT = record(
     "copied",  # inputs of a switch from which a copy has passed, as bits; their copies stand behind `matches`
     "waits",  # place of the waits of each link, or NONE: they are not counted
     "fronts",  # scratch of a router whose waits are counted
-    "periods",  # PERIOD records of long transfers: see `simulate.credit_period`
-    "tracked",  # those in use, as bits
-    "suspended",  # those whose transfer is not served, as bits
-    "interrupted",  # those to whose links another transfer comes, as bits
-    "hidden",  # scratch: by lane of a router since when the front can be seen, if it is of others
     "together",  # windows that may be served together
     "lone",  # transfers in flight from which nothing follows
     "levels",  # how many; those of patches that see each other are at most one apart
     "level_starts",  # by level the number of its first patch among `level_patches`, and after the last level their end
     "level_patches",  # in the order of their levels
     "patch_served",  # by patch the cycle up to which it has been served; written in checked runs
-    words=56,
+    words=48,
 )
 PATCH_SHIFT = 5
 PATCH_ACTORS = 1 << PATCH_SHIFT
-PERIODS = 64  # long transfers that are looked at: a word of bits
-TRACKED = 2
-# A long transfer that may have its links to itself, and a state of them. Its words follow.
-PERIOD = record(
-    "transfer",
-    "first",  # steps between which its flits are, from its reservation on
-    "end",
-    "pause",  # windows after which it is looked at again
-    "kept",  # 1: it has its links reserved, and a state is kept
-    "begin",  # the cycle of that state
-    "looks",  # until the next state is kept
-    "most_looks",
-    "sent",  # flits that had left its source, of that state
-    "left",  # flits of the packet under way there
-    "cycles",  # until the state came again; in checked runs it must come once more
-    "flits",  # that left its source meanwhile
-    "due",  # the last cycle before which it need not be served
-    words=16,
-)
-STATE_MOST = 4096  # words of a state
-WAIT_STEPS = 32  # of a transfer that may be suspended where waits are counted
 # By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `simulate.credit_waits`.
 WAITS = record(
     "moves",  # the cycle in which a flit passes the switch
@@ -454,7 +425,6 @@ WAITS = record(
     "source",  # transfers before the link, longer than their flits take
     words=16,
 )
-PERIOD_ROW = words_of(PERIOD) + STATE_MOST + WAIT_STEPS * words_of(WAITS)  # of a PERIOD, its state and its waits
 # Of a virtual channel, or of each copy of the packet at its front, before its router is served in a cycle.
 FRONT = record(
     "channel",

@@ -1,8 +1,8 @@
 """Hints to the processor what routers will read that are served next in a window of a network with credits.
 
 The state of a network is larger than the first cache, and a router comes to its own through places that it reads one after
-the other. So what a router reads first is fetched some turns ahead, what that leads to a turn later, and so on. Where windows
-are served together, that is all that belongs to a router, since most of it is used in one of them; otherwise what is busy.
+the other. So what a router reads first is fetched some turns ahead, what that leads to a turn later, and so on: all that
+belongs to a router, since most of it is used in one of the windows that are served together.
 """
 
 from __future__ import annotations
@@ -27,60 +27,6 @@ from kernels_jit.simulate.credit_link import front_of, next_step
 from kernels_jit.simulate.credit_ways import way_place
 
 _NONE = codes.NONE
-NOTHING, BUSY, WHOLE = range(3)  # what is fetched of each router
-
-
-@inner
-def fetch_busy(m, credit, actor, first, todo):
-    """Before an actor is served: fetch what it and the next three read. These are bits of `todo`, of actors from `first` on."""
-    if todo != 0:
-        fetch_onward(m, credit, first + lowest_bit(todo))
-        todo &= todo - 1
-    if todo != 0:
-        fetch_channels(m, credit, first + lowest_bit(todo))
-        todo &= todo - 1
-    if todo != 0:
-        fetch_lanes(m, credit, first + lowest_bit(todo))
-    fetch_ways(m, credit, actor)
-
-
-@inlined
-def fetch_lanes(m, credit, actor):
-    """Fetch since when the fronts of the lanes of a router can be seen."""
-    if actor < credit.router_n:
-        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for place in range(router.dues, router.dues + router.room, LINE):
-            prefetch(m, place)
-
-
-@inlined
-def fetch_channels(m, credit, actor):
-    """Fetch the virtual channels of a router that are busy."""
-    if actor < credit.router_n:
-        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for first in range(0, router.room, WORD_LANES):
-            todo = busy_lanes(m, router, first)
-            while todo != 0:
-                place = lane_place(router, first + lowest_bit(todo))
-                todo &= todo - 1
-                prefetch(m, place)
-
-
-@inlined
-def fetch_onward(m, credit, actor):
-    """Fetch the fronts of the buffers of a router that are busy, and the links and virtual channels that they go on to."""
-    if actor < credit.router_n:
-        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for first in range(0, router.room, WORD_LANES):
-            todo = busy_lanes(m, router, first)
-            while todo != 0:
-                channel = channel_at(m, lane_place(router, first + lowest_bit(todo)))
-                todo &= todo - 1
-                prefetch(m, channel.front)
-                prefetch(m, channel.input)
-                is_known = channel.given != _NONE
-                prefetch(m, choose(is_known, channel.onward, channel.input))
-                prefetch(m, choose(is_known, channel.given, channel.input))
 
 
 @inlined
@@ -100,7 +46,7 @@ def fetch_ways(m, credit, actor):
 
 
 @inner
-def fetch_whole(m, credit, first, todo):
+def fetch_ahead(m, credit, first, todo):
     """Before an actor is served: fetch what belongs to the next four. These are bits of `todo`, of actors from `first` on."""
     if todo != 0:
         fetch_backs(m, credit, first + lowest_bit(todo))
@@ -119,9 +65,10 @@ def fetch_whole(m, credit, first, todo):
 @inlined
 def fetch_rows(m, credit, actor):
     """Fetch what of a router stands side by side: its lanes, virtual channels and inputs, and where its links are."""
-    fetch_lanes(m, credit, actor)
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
+        for place in range(router.dues, router.dues + router.room, LINE):
+            prefetch(m, place)
         for place in range(router.lanes, router.lanes + router.inputs_n * CHANNEL_WORDS, LINE):
             prefetch(m, place)
         for place in range(router.switch, router.switch + router.ports * credit.input_speedup * INPUT_WORDS, LINE):

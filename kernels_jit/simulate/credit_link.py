@@ -13,10 +13,8 @@ from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     BUFFERED_WORDS,
-    CHANNEL_WORDS,
     SENDER_WORDS,
     buffered_at,
-    channel_at,
     input_at,
     route_at,
     sender_at,
@@ -58,12 +56,6 @@ def channel_slots(m, channel):
 def index_of(link, given):
     """The number of a virtual channel of a link, by the place of what the sender knows of it."""
     return quotient(given - link.senders, SENDER_WORDS)
-
-
-@inlined
-def channel_of(m, link, index):
-    """A virtual channel of a link."""
-    return channel_at(m, link.channels + index * CHANNEL_WORDS)
 
 
 @inlined

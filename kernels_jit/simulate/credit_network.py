@@ -8,7 +8,6 @@ windows are served together, level by level, so that it stays there for longer.
 from __future__ import annotations
 
 from kernels_jit.compile.bits import lowest_bit, quotient
-from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
@@ -21,8 +20,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import GROUP_SHIFT, NEVER, PATCH_ACTORS
 from kernels_jit.simulate.credit_actors import serve_actor
-from kernels_jit.simulate.credit_ahead import BUSY, NOTHING, WHOLE, fetch_busy, fetch_whole
-from kernels_jit.simulate.credit_period import first_due, track_transfers
+from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_schedule import due_actors, first_wake, last_patch, note_group, note_patch
 
 _NONE = codes.NONE
@@ -53,7 +51,7 @@ def serve_windows(m, op, times, event_fs, stop):
         begin = credit.next
         if begin > credit.served:  # nothing asked in between
             credit.moved = begin
-        if begin - credit.moved > credit.patience and state.heap_n == 0 and credit.suspended == 0:
+        if begin - credit.moved > credit.patience and state.heap_n == 0:
             return True
         end = begin + credit.window
         windows = windows_together(state, credit, begin, event_fs)
@@ -61,11 +59,9 @@ def serve_windows(m, op, times, event_fs, stop):
             end = begin + windows * credit.window
             serve_together(m, op, times, credit, begin, windows)
         else:
-            if credit.tracked != 0:
-                end = track_transfers(m, op, times, credit, begin, end)
             credit.served = end
             serve_window(m, op, times, credit, end)
-        credit.next = min(first_wake(m, credit), first_due(m, credit))
+        credit.next = first_wake(m, credit)
         if CHECKED:
             assert credit.next >= end, "an actor has something left to do in a window that is over"
         if state.heap_n > 0:
@@ -76,7 +72,7 @@ def serve_windows(m, op, times, event_fs, stop):
 @inlined
 def windows_together(state, credit, begin, event_fs):
     """How many windows from a cycle on may be served together: all before the next event, and nothing in them makes one."""
-    if credit.together == 1 or credit.tracked != 0 or state.in_flight != credit.lone:
+    if credit.together == 1 or state.in_flight != credit.lone:
         return 1
     return min(credit.together, (quotient(event_fs - 1, credit.cycle_fs) + 1 - begin) // credit.window)
 
@@ -98,9 +94,7 @@ def serve_together(m, op, times, credit, begin, windows):
                 if CHECKED:
                     m[credit.patch_served + patch] = end
                 if m[credit.patch_wakes + patch] < end:
-                    serve_patch(
-                        m, op, times, credit, patch, end, choose((turn == 0) & (credit.is_large == 1), WHOLE, NOTHING)
-                    )
+                    serve_patch(m, op, times, credit, patch, end, turn == 0 and credit.is_large == 1)
     for group in range(credit.groups):
         note_group(m, credit, group)
 
@@ -113,21 +107,19 @@ def serve_window(m, op, times, credit, end):
             continue
         for patch in range(group << GROUP_SHIFT, last_patch(credit, group)):
             if m[credit.patch_wakes + patch] < end:
-                serve_patch(m, op, times, credit, patch, end, choose(credit.is_large == 1, BUSY, NOTHING))
+                serve_patch(m, op, times, credit, patch, end, False)
         note_group(m, credit, group)
 
 
 @inner
-def serve_patch(m, op, times, credit, patch, end, fetched):
-    """Serve the actors of a patch that are due in a window; `fetched`: what is fetched of those that follow."""
+def serve_patch(m, op, times, credit, patch, end, is_fetched):
+    """Serve the actors of a patch that are due in a window; `is_fetched`: what the next ones read is fetched ahead."""
     todo = due_actors(m, credit, patch, end)
     while todo != 0:
         actor = patch * PATCH_ACTORS + lowest_bit(todo)
         todo &= todo - 1
-        if fetched == WHOLE:
-            fetch_whole(m, credit, patch * PATCH_ACTORS, todo)
-        elif fetched == BUSY:
-            fetch_busy(m, credit, actor, patch * PATCH_ACTORS, todo)
+        if is_fetched:
+            fetch_ahead(m, credit, patch * PATCH_ACTORS, todo)
         wake = credit.wakes + actor
         m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)
     note_patch(m, credit, patch)

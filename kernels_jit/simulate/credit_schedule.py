@@ -24,15 +24,6 @@ def wake(m, credit, actor, cycle):
     credit.next = min(credit.next, cycle)
 
 
-@inner
-def put_off(m, credit, actor, cycle):
-    """An actor has something to do in a cycle, and nothing before."""
-    patch = actor >> PATCH_SHIFT
-    m[credit.wakes + actor] = cycle
-    note_patch(m, credit, patch)
-    note_group(m, credit, patch >> GROUP_SHIFT)
-
-
 @inlined
 def due_actors(m, credit, patch, end):
     """Of the actors of a patch the bits of those that have something to do before a cycle."""

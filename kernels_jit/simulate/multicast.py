@@ -21,7 +21,6 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.simulate.closed_form import service_fs
-from kernels_jit.simulate.credit_claims import claim_links
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import push_bound, schedule
 from kernels_jit.simulate.injection import is_awaited, write_hops
@@ -47,7 +46,7 @@ def start_multicast(m, op, times, job_place, now):
         _send_header(m, op, times, first, count, start_fs)
         return
     if state.credit != _NONE:
-        _queue_branches(m, first, count, start_fs)
+        _queue_branches(m, first, start_fs)
         return
     place = first
     for _ in range(count):
@@ -123,12 +122,9 @@ def _send_header(m, op, times, place, count, start_fs):
 
 
 @inner
-def _queue_branches(m, first, count, start_fs):
-    """The branches that begin at the source stand before links with credits. In hybrid mode all count at theirs."""
+def _queue_branches(m, first, start_fs):
+    """The branches that begin at the source stand before links with credits."""
     place = first
-    for _ in range(count * state_at(m, 0).hybrid):
-        claim_links(m, place)
-        place = transfer_at(m, place).next
     while route_at(m, transfer_at(m, place).route).parent == _NONE:
         onward = transfer_at(m, place).next
         queue_transfer(m, place, transfer_at(m, place).first_step, start_fs)

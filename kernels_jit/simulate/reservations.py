@@ -21,7 +21,6 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import COUNTED, NOTED
 from kernels_jit.simulate.closed_form import ADD, KEEP, REMOVE, has_closed_form, uncontended_end
-from kernels_jit.simulate.credit_claims import release_links
 from kernels_jit.simulate.injection import enter
 from kernels_jit.simulate.transfer_batches import split_batch
 
@@ -134,9 +133,7 @@ def unmark_in_use(m, transfer):
 def release_stations(m, place):
     """A transfer uses its stations no longer. A reservation stays with the route."""
     transfer = transfer_at(m, place)
-    if state_at(m, 0).credit != _NONE:
-        release_links(m, place)
-    elif transfer.claims == 1:
+    if transfer.claims == 1:
         unmark_in_use(m, transfer)
     elif transfer.closed != 0:
         reservation = reservation_at(m, transfer.route)

@@ -15,7 +15,6 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import credit_at, duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
 from kernels_jit.layout.records import COUNTED, LONE_ROW, NEVER
-from kernels_jit.simulate.credit_claims import claim_links
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.injection import enter, following_fs, is_awaited
@@ -58,8 +57,6 @@ def start_transfer(m, op, times, job_place, now):
     transfer.flits = flits
     transfer.last_bytes = move.payload_bytes - (flits - 1) * state.flit_bytes
     if state.credit != _NONE:
-        if state.hybrid == 1:
-            claim_links(m, place)
         queue_transfer(m, place, transfer.first_step, arrival_fs_of(m, op, job.row, now))
         if not is_awaited(m, op, job_place):
             transfer.job, transfer.tail_fs = LONE_ROW - job.row, route.tail_fs

@@ -48,7 +48,7 @@ def describe_difference(session: Session, naive: NaiveEngine) -> str | None:
         ("run", "has flit hops:", [session.flit_hops], [naive.flit_hops]),
         ("run", "ended at", [session.now_fs], [naive.now_fs]),
     ]
-    if session.mode == "flit":
+    if session.mode == "flit" or naive.credits is not None:
         columns.append(("run", "has events:", [session.events], [naive.events]))
     for what, verb, ours, theirs in columns:
         ours = ours if isinstance(ours, list) else ours.tolist()

@@ -201,9 +201,9 @@ def list_slots(memory: Memory, start: int, depth: int, first: int) -> np.ndarray
 def _credits(session: Session) -> Iterator[str]:
     """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order.
 
-    Its receiver knows since when its front can be seen, or that it has none; where a suspended transfer is it sees none.
+    Its receiver knows since when its front can be seen, or that it has none.
     """
-    memory, hidden = session._memory, _find_hidden(session)
+    memory = session._memory
     channels, senders, flits_held = memory.credit.channels, memory.credit.senders, memory.credit.held
     buffers = memory.credit.buffers.tolist()
     for number, buffer in enumerate(buffers):
@@ -220,7 +220,7 @@ def _credits(session: Session) -> Iterator[str]:
         if links["receiver"][edge] == NONE:
             continue
         seen = memory.words[links["dues"][edge] + channel["index"]]
-        if (seen != NEVER) != (held > 0 and not hidden[edge]):
+        if (seen != NEVER) != (held > 0):
             yield f"a channel of link {edge} has {held} flits and its receiver thinks otherwise"
         elif seen != NEVER and seen != memory.words[channel["front"]]:
             yield "the front of a buffer can be seen in another cycle than its receiver thinks"
@@ -234,32 +234,9 @@ def _credits(session: Session) -> Iterator[str]:
             yield "a packet begins in a virtual channel before the tail of the one before"
     routers = memory.rows(memory.credit["routers"], r.ROUTER, memory.credit["router_n"])
     for edge in np.flatnonzero(links["source"] < len(routers)):
-        begins = links["first"][edge] != NONE and not hidden[edge]
+        begins = links["first"][edge] != NONE
         if (routers["sources"][links["source"][edge]] >> links["port"][edge] & 1) != begins:
             yield f"a router does not know whether transfers begin at link {edge}"
-    users = memory.stations["users"][: session.machine.edge_count]
-    if (users != _count_users(memory, session.machine.edge_count)).any():
-        yield "a link counts other users than the transfers that it is for"
-
-
-def _find_hidden(session: Session) -> np.ndarray:
-    """bool[link] where a suspended transfer is."""
-    memory, links = session._memory, session.machine.edge_count
-    assert memory.credit is not None
-    by, suspended = memory.stations["reserved"][:links], np.uint64(memory.credit["suspended"] & (1 << r.PERIODS) - 1)
-    return (by != NONE) & (suspended >> np.maximum(by, 0).astype(np.uint64) & np.uint64(1) == 1)
-
-
-def _count_users(memory: Memory, links: int) -> np.ndarray:
-    """int64[link] how many transfers count at it."""
-    steps, found = memory.table("steps", r.STEP, memory._steps)["station"], np.zeros(links, np.int64)
-    for place in list_transfers(memory):
-        transfer = at(memory, r.TRANSFER, place)
-        if transfer["claims"] > 0:
-            taken = steps[int(transfer["first_step"]) : int(transfer["end_step"])]
-            taken = (taken - memory["stations"]) // words_of(r.STATION)
-            np.add.at(found, taken[taken < links], 1)
-    return found
 
 
 def _ring(memory: Memory, place: int) -> list[int]:

@@ -16,7 +16,6 @@ from kernbench.program.thread import Thread
 from tests.engine.work import Work
 
 SIZES = (0, 1, 32, 100, 256, 300, 1000, 2048, 5000)
-LONG_FLITS = (97, 130.5, 400, 1000)
 
 
 class _Chip:
@@ -30,23 +29,6 @@ class _Chip:
         self.cores = [(x, y) for y in range(self.places.h) for x in range(self.places.w)]
         self.memories = [*map(self.places.l1, self.cores), *map(self.places.bank, range(self.places.grid.banks))]
         self.arrivals, self.many = self.program.counter("arrivals"), random.choice((0, 0.2, 0.6))
-
-    def draw_long(self) -> Program:
-        """A few interfaces that write, read or send long transfers, one at a time, and one that sends short ones between."""
-        random, program, flit_bytes = self.random, self.program, self.machine.flit_bytes
-        for number in range(random.randint(2, 4)):
-            core, network = random.choice(self.cores), random.choice((0, 1))
-            thread, done = program.thread(f"{number}"), program.counter(f"done of {number}")
-            for _ in range(random.randint(1, 3)):
-                thread.delay(program.duration(("ns", float(random.choice((0, 33, 400, random.randint(0, 2000)))))))
-                kind = random.choice((RouteKind.READ, RouteKind.WRITE, RouteKind.WRITE))
-                source, memory = self.places.interface(core, network), random.choice(self.memories)
-                route = self.routing.route(source, memory, Intent.ALL, kind)
-                size = random.choice(LONG_FLITS) * flit_bytes if number > 0 else random.choice(SIZES)
-                thread.move(route, self.work.draw(route, int(size)), done=done)
-                if random.random() < 0.8:
-                    thread.wait(done, 1, take=1)
-        return program
 
     def draw(self) -> Program:
         """A thread for each of some interfaces, as of a reader or writer."""
@@ -81,7 +63,7 @@ class _Chip:
             thread.move(route, self.work.draw(route, nbytes), done=done, hold=held)
 
 
-def tensix(random: Random, *, credit: bool = False, are_long: bool = False) -> Program:
+def tensix(random: Random, *, credit: bool = False) -> Program:
     """Traffic on a small chip, whose queues have no limit or finite buffers of any figures."""
     some, (columns, rows) = random.choice, random.choice(((4, 3), (4, 5), (5, 3)))
     fields: dict[str, Any] = {
@@ -110,14 +92,10 @@ def tensix(random: Random, *, credit: bool = False, are_long: bool = False) -> P
             "speculative": some((True, False)),
             "internal_speedup": some((1, 1, 2)),
         }
-    if are_long:  # states come again where flits take whole cycles
-        fields |= {f"tensix_noc.{name}": some((32, 32, 28.1)) for name in ("gbs", "core_gbs", "dram_gbs")}
-    chip = _Chip(random, fields)
-    return chip.draw_long() if are_long else chip.draw()
+    return _Chip(random, fields).draw()
 
 
 KINDS: dict[str, Callable[[Random], Program]] = {
     "tensix": tensix,
     "credit_tensix": partial(tensix, credit=True),
-    "credit_tensix_lone": partial(tensix, credit=True, are_long=True),
 }

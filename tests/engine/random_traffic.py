@@ -61,14 +61,14 @@ class Traffic:
             (PARTIAL_SIZES, PARTIAL_SIZES, PARTIAL_SIZES + WHOLE_SIZES, (*WHOLE_SIZES, 20_000))
         )
 
-    def draw(self, most_ops: int = 10) -> Program:
+    def draw(self) -> Program:
         """A thread for each PE."""
         random = self.random
         plans, closed = random.choice((0, 0, 0.2, 0.5)), random.choice((0.3, 0.9, 1))
         for pe in self.some:
             place = self.machine.places.pe(*pe)
             thread, done = self.program.thread(f"{pe}"), self.program.counter(f"done of {pe}")
-            for _ in range(random.randint(1, most_ops)):
+            for _ in range(random.randint(1, 10)):
                 self.add_op(thread, place, done, plans, closed)
         return self.program
 
@@ -255,14 +255,9 @@ def credit_multicasts(random: Random) -> Program:
     return _draw_credit(random, random.choice((0.2, 0.6)))
 
 
-def credit_lone(random: Random) -> Program:
-    """As `credit`, with long messages that often meet no other."""
-    return _draw_credit(random, are_long=True)
-
-
-def credit_wide_lone(random: Random) -> Program:
-    """As `credit_lone`, on routers with so many virtual channels that their lanes take more than a word of bits."""
-    return _draw_credit(random, are_long=True, w=random.randint(3, 4), h=random.randint(3, 4), virtual_channels=16)
+def credit_wide(random: Random) -> Program:
+    """As `credit`, on routers with so many virtual channels that their lanes take more than a word of bits."""
+    return _draw_credit(random, w=random.randint(3, 4), h=random.randint(3, 4), virtual_channels=16)
 
 
 def credit_copies(random: Random) -> Program:
@@ -277,7 +272,7 @@ def credit_copies(random: Random) -> Program:
 
 
 def credit_limited(random: Random) -> Program:
-    """As `credit` or `credit_lone`, with short packets of which few may be under way, on routers whose buffers fill up."""
+    """As `credit`, with short packets of which few may be under way, on routers whose buffers fill up; half of them long."""
     some = random.choice
     way = {"w": random.randint(3, 5), "h": random.randint(1, 2), "torus": False, "one_way": False}
     limits = {"outstanding_packets": some((1, 2, 3)), "packet_flits": some((1, 2, 3))}
@@ -415,11 +410,6 @@ def credit_sip_multicasts(random: Random) -> Program:
     return _draw_credit_sip(random, random.choice((0.2, 0.6)))
 
 
-def credit_sip_lone(random: Random) -> Program:
-    """As `credit_sip`, with long transfers that often meet no other."""
-    return _draw_credit_sip(random, are_long=True)
-
-
 def credit_ends(random: Random) -> Program:
     """Messages to the DMA of a PE, and through it to other parts: in the same buffers some flits end and others go on."""
     some, shape = random.choice, {"sips.count": 1, "noc_port.virtual_channels": random.choice((2, 2, 3, 8))}
@@ -441,16 +431,12 @@ def credit_ends(random: Random) -> Program:
     return program
 
 
-def _draw_credit_sip(random: Random, many: float = 0, *, are_long: bool = False) -> Program:
+def _draw_credit_sip(random: Random, many: float = 0) -> Program:
     fields = _draw_credit_sip_fields(random)
     if many:
         fields["outstanding_packets"] = None
     machine = compile_machine(find("topology", "tiny"), fields)
-    traffic = Traffic(random, machine, random.randint(1, 3) if are_long else random.randint(2, 8), many)
-    if are_long:
-        traffic.sizes = random.choice(((25_600, 51_200), (300, 25_601, 40_000), (65_536,)))
-        return traffic.draw(most_ops=2)
-    return traffic.draw()
+    return Traffic(random, machine, random.randint(2, 8), many).draw()
 
 
 def _draw_credit_sip_fields(random: Random) -> dict[str, Any]:
@@ -532,7 +518,5 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_crowded": credit_crowded,
     "credit_limited": credit_limited,
     "credit_levels": credit_levels,
-    "credit_lone": credit_lone,
-    "credit_wide_lone": credit_wide_lone,
-    "credit_sip_lone": credit_sip_lone,
+    "credit_wide": credit_wide,
 }

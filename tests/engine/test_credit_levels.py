@@ -38,9 +38,9 @@ def uniform(fields: dict[str, Any], packet_flits: int, seed: int) -> Program:
     return Traffic(machine, packets).program
 
 
-def run(program: Program, windows: int, mode: str = "flit", level: np.ndarray | None = None) -> Session:
+def run(program: Program, windows: int, level: np.ndarray | None = None) -> Session:
     """A run that serves so many windows together; `level`: of each patch of actors, if not the ones found."""
-    session = Session(program, mode)
+    session = Session(program, "flit")
     memory, _ = session.lay()
     credit = memory.credit
     assert credit is not None
@@ -136,15 +136,6 @@ def test_checked_runs_serve_windows_of_small_networks_together_unless_sources_li
     memory, _ = Session(Traffic(machine, parse_flows(["0:1:256B"])).program, "flit").lay()
     assert memory.credit is not None
     assert (memory.credit["together"], memory.credit["is_large"]) == (windows, 0)
-
-
-def test_hybrid_mode_serves_windows_together_until_a_transfer_is_long() -> None:
-    machine = load_machine("mesh_8x8_credit", {"w": 24, "h": 12})
-    short = [f"{src}:{287 - src}:1KiB@{src % 40}" for src in range(140)]
-    program = Traffic(machine, parse_flows([*short, "0:23:1MiB@90", "200:13:2KiB@400"])).program
-    one_by_one, together = run(program, 1), run(program, 4, "hybrid")
-    assert np.array_equal(together.op_end_fs, one_by_one.op_end_fs)
-    assert together.speculation.suspended > 0
 
 
 def test_a_transfer_that_something_follows_from_is_waited_for_window_by_window() -> None:

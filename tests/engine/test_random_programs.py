@@ -46,14 +46,11 @@ SHARES = {
     "credit_sip_multicasts": 0.012,
     "tensix": 0.008,
     "credit_tensix": 0.012,
-    "credit_tensix_lone": 0.012,
     "credit_copies": 0.012,
     "credit_crowded": 0.012,
     "credit_levels": 0.008,
     "credit_limited": 0.012,
-    "credit_lone": 0.024,
-    "credit_wide_lone": 0.012,
-    "credit_sip_lone": 0.016,
+    "credit_wide": 0.012,
     "credit_ends": 0.012,
 }
 OTHERS = {
