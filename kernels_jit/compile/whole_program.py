@@ -48,6 +48,9 @@ def compilers() -> tuple[Any, Any] | None:
         def get_pointer_to_function(self, _name: str) -> int:
             return 0
 
+        def _get_module_for_linking(self) -> Any:
+            return self._final_module
+
     class EntryLibrary(JITCodeLibrary):
         """The code of an entry point with all inner functions below it."""
 
@@ -64,6 +67,16 @@ def compilers() -> tuple[Any, Any] | None:
             for variable in self._final_module.global_variables:
                 if (environment := lookup_environment(variable.name)) is not None:
                     generator.set_env(variable.name, environment)
+
+        def _optimize_final_module(self) -> None:
+            inner = [library for library in self._linking_libraries if isinstance(library, InnerLibrary)]
+            own = {function.name for library in inner for function in library.get_defined_functions()}
+            for function in self._final_module.functions:
+                if (
+                    function.name in own
+                ):  # no other module has them: they need no code of their own where all calls are inlined
+                    function.linkage = "internal"
+            super()._optimize_final_module()
 
     @register_pass(mutates_CFG=False, analysis_only=False)
     class ChooseLibrary(LoweringPass):

@@ -56,6 +56,30 @@ def test_an_exception_of_an_inner_function_keeps_its_message():
         top(3)
 
 
+def test_a_call_that_is_optimised_away_leaves_the_function_to_its_other_callers():
+    _, top = program()
+    inner, entry = compilers() or (None, None)
+
+    @numba.njit(pipeline_class=inner)
+    def third(number):
+        return number // 3
+
+    @numba.njit(pipeline_class=inner)
+    def sixth(number):
+        return third(number) // 2
+
+    @numba.njit(pipeline_class=entry)
+    def other(number):
+        return sixth(number) + (third(number) if number * 0 != 0 else 0)
+
+    @numba.njit(pipeline_class=entry)
+    def above(number):
+        return other(number) + top(number) + third(number)
+
+    assert other(12) == 2
+    assert above(12) == 2 + 12 + 4
+
+
 @pytest.mark.parametrize("name", ["numba.core.typed_passes", "numba.core.compiler_machinery", "numba.core.codegen"])
 def test_a_numba_without_these_parts_compiles_in_its_own_way(monkeypatch, name: str):
     monkeypatch.setitem(sys.modules, name, None)
