@@ -20,7 +20,7 @@ from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.lower import Traffic
 from kernbench.traffic.run import run_flows
 from kernels_jit.layout import records
-from tests.engine.difference import describe_difference, find_difference
+from tests.engine.difference import describe_difference, describe_waits, find_difference
 from tests.engine.fresh import draw_seeds
 from tests.engine.invariants import find_broken
 from tests.engine.random_programs import draw_program
@@ -251,6 +251,19 @@ def test_ways_of_routes_that_come_later_stand_beside_those_that_are_known():
         assert steps == 3 + 4 + 5 + 6
     assert found[0] == found[1]
     assert 0 not in found[0]
+
+
+def test_a_transfer_that_a_node_stores_does_not_take_along_those_that_stand_behind_it():
+    """Its first way is one link: with its last flit it leaves the queue before that link, and comes to the next queue."""
+    machine = load("tiny", flow_control="credit", **{"pcie_ep.store_and_forward": True})
+    switch, pe = machine.node_id["switch"], machine.places.pe(0, 0, 1).dma
+    route, program = machine.routing.route(switch, pe, Intent.ALL, RouteKind.MESSAGE), Program(machine)
+    for number, flits in enumerate((2, 1, 1)):
+        program.thread(f"{number}").move(route, flits * FLIT)
+    assert find_difference(program) is None
+    session, naive = Session(program, "flit", count_waits=True), NaiveEngine(program).run()
+    session.run()
+    assert describe_waits(session, naive) is None
 
 
 def test_wires_of_more_cycles_than_half_a_word_holds_have_their_times():
