@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernbench.engine import Session
+from kernbench.engine import Session, progress
+from kernbench.engine import session as session_module
 from kernbench.errors import DeadlockError, LimitError, RunError
 from kernbench.limits import memory_budget
 from kernbench.machine import load_machine
@@ -272,6 +273,26 @@ def test_wires_of_more_cycles_than_half_a_word_holds_have_their_times():
     assert 1e15 // far.cycle_fs > np.iinfo(np.int32).max
     later_ns = run(far, "0:1:512").makespan_ns - run(near, "0:1:512").makespan_ns
     assert later_ns == 9e8
+
+
+def test_the_loop_comes_back_while_flits_wait_for_credits_of_a_second(monkeypatch):
+    """For a thousand million cycles, in which nothing moves."""
+    monkeypatch.setattr(session_module, "WORK_A_CALL", 1000)
+    monkeypatch.setattr(progress, "_EVERY_S", 0)
+    served = []
+
+    def stop_when_nothing_moves(count, *_):
+        served.append(count)
+        if served[-10:] == [count] * 10:
+            raise KeyboardInterrupt
+
+    machine = load(credit_ns=1e9)
+    program, places = Program(machine), machine.places
+    route = machine.routing.route(places.endpoint(0, 0), places.endpoint(0, 1), Intent.ALL, RouteKind.MESSAGE)
+    program.thread("t").move(route, 64 * FLIT)
+    with pytest.raises(KeyboardInterrupt):
+        Session(program, "flit").run(on_progress=stop_when_nothing_moves)
+    assert served[-1] < 3 * 64
 
 
 def test_a_run_beyond_the_clock_is_refused():
