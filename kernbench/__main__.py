@@ -9,8 +9,11 @@ def main() -> int:
     """Run the command line; returns the exit code. Ctrl-C during the imports ends it as later: 130, one sentence."""
     try:
         from kernbench.cli.main import main as run
+        from kernels_jit.compile.aside import leave
 
-        return run()
+        code = run()
+        leave(code)
+        return code
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         return 130

@@ -16,7 +16,7 @@ import numpy as np
 from kernbench.engine.jit_status import call_first
 from kernbench.engine.memory import empty_pool, enlarged_pool, find_limits
 from kernbench.engine.progress import OnProgress, ProgressReporter
-from kernbench.engine.session import Session
+from kernbench.engine.session import WORK_A_CALL, Session
 from kernbench.program.ops import NONE, Op
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kernbench.engine.batch_times import BatchTimes
     from kernbench.program.program import Program
 
-_EVENTS_A_CALL = 1 << 21  # about half a second
 _CELLS = 1 << 20  # times of rows, or of stations, that are held at once
 
 OnRun = Callable[[int, int, int, int], None]  # (run, served, known, now_fs), as by `Session.run`
@@ -149,7 +148,7 @@ class Batch:
             common = self._common._replace(template=memory.used, word=word, column=column)
             arrays = values, words, self._times, self._pool, found
             loop = run_points if Batch._compiled else partial(call_first, run_points, group=True)
-            status, end = loop(common, *arrays, done, begun, _EVENTS_A_CALL)
+            status, end = loop(common, *arrays, done, begun, WORK_A_CALL)
             Batch._compiled = True
             begun = int(status in (codes.MORE, codes.GROW_SLOTS))
             if status == codes.GROW_SLOTS:

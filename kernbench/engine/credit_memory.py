@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
 _TOGETHER_LEAST, _TOGETHER_MOST = 2, 8  # windows
+_WINDOW = 64  # cycles of the longest: the loop comes back between two of them
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 
@@ -54,7 +55,7 @@ class CreditTables:
         self._places = np.zeros(machine.edge_count, np.int64)
         self._window = CreditWindow(machine, control, self._layout, self._returning)
         longest = self._window.longest(self._links)
-        self["window"], self["patience"] = longest, longest + 2 * longest  # two windows more, and none is longer
+        self["window"], self["patience"] = min(longest, _WINDOW), longest + 2 * longest  # two windows more
         cache_bytes, state_bytes = second_cache_bytes(), self._state_bytes()
         self["is_large"] = int(state_bytes > cache_bytes)
         self["is_noted"] = int(self["is_large"] or CHECKED)

@@ -115,6 +115,14 @@ class Memory:
         flat = np.ascontiguousarray(values).view(np.int64).reshape(-1)
         self._fit(table, start + len(flat))[start : start + len(flat)] = flat
 
+    @property
+    def has_flits(self) -> bool:
+        """Whether flits wait, at stations or for a cycle of a network with credits."""
+        if self.credit:
+            return self.credit["next"] < NEVER
+        ports = self.table("ports", r.PORT, len(self._pairs))
+        return bool((ports["fs"] != NEVER).any() or (self.stations["source"] != codes.NONE).any())
+
     # Tables of the machine
 
     def _write_stations(self, machine: Machine) -> None:
@@ -337,7 +345,7 @@ def find_limits(fs_per_flit: np.ndarray) -> np.ndarray:
     `fs_per_flit`: int64[point, station].
     """
     flit_fs = np.median(fs_per_flit, axis=1).astype(np.int64)
-    return flit_fs[:, None] * (_PASS_FLITS, _SLACK_FLITS)
+    return np.minimum(flit_fs[:, None], NEVER // (4 * _SLACK_FLITS)) * (_PASS_FLITS, _SLACK_FLITS)
 
 
 def _aligned(words: int) -> int:

@@ -39,7 +39,7 @@ from kernels_jit.simulate.op_append import give_rows
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-_EVENTS_A_CALL = 1 << 22  # between two looks at the progress, at most a second
+WORK_A_CALL = 1 << 20  # of the loop, between two looks at signals and progress: a quarter of a second or less
 
 
 @dataclass(slots=True)
@@ -93,14 +93,14 @@ class Session:
         """
         self._load()
         while True:
-            status = self._advance(_EVENTS_A_CALL, on_ask)
+            status = self._advance(WORK_A_CALL, on_ask)
             if status == codes.IDLE:
                 return self.now_fs
             if on_progress is not None and self._progress.is_due:
                 self._progress.report(on_progress, self.station_flits, self.now_fs)
 
     def step(self, on_ask: Callable[[int], None] | None = None) -> bool:
-        """Do the next event, or serve the network until one is known; returns whether events are left. For tests."""
+        """Do the least piece of work, such as an event or a visit to a station; returns whether any is left. For tests."""
         self._load()
         while True:
             status = self._advance(1, on_ask)
@@ -110,6 +110,8 @@ class Session:
     def peek(self) -> int | None:
         """A time (fs) before which only flits are served; None if no event and no delivery is known."""
         memory = self._memory
+        if memory["resume"] != codes.NONE:  # a thread has rows left of this instant
+            return memory["now_fs"]
         events, bounds = (
             memory.table("heap", r.EVENT, memory["heap_n"]),
             memory.table("bounds", r.BOUND, memory["bound_n"]),
@@ -117,13 +119,13 @@ class Session:
         known = [int(table["fs"][0]) for table in (events, bounds) if len(table)]
         return min(known, default=None)
 
-    def _advance(self, most_events: int, on_ask: Callable[[int], None] | None) -> int:
+    def _advance(self, most_work: int, on_ask: Callable[[int], None] | None) -> int:
         """One call of the loop, and the handling of its status, which is returned. Errors: RunError beyond the clock."""
         from kernels_jit.compile.cache import seal_compiled
         from kernels_jit.simulate.loop import run
 
         begun, loop = perf_counter(), run if Session._compiled else partial(call_first, run)
-        status = loop(self._memory.words, self._op.values, self._op.entry, self._times, self._pool, most_events)
+        status = loop(self._memory.words, self._op.values, self._op.entry, self._times, self._pool, most_work)
         self.wall_s += perf_counter() - begun
         Session._compiled = True
         if status == codes.ASKED:
@@ -135,8 +137,7 @@ class Session:
                     self._asking = False
                 self._load()
         elif status == codes.IDLE:
-            if self._memory["heap_n"] or self._memory["in_flight"]:
-                raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
+            self._check_clock()
             seal_compiled()
         elif status == codes.LAY:
             self._write_network()
@@ -147,6 +148,14 @@ class Session:
         elif status != codes.MORE:
             self._memory.grow(status)
         return status
+
+    def _check_clock(self) -> None:
+        """Check that a run has ended in which nothing can happen. Errors: RunError beyond the clock, RuntimeError for a bug."""
+        memory, after = self._memory, f"after {format_ns(self.now_fs)}"
+        if memory["heap_n"] or memory.has_flits:
+            raise RunError(f"{after} the run goes beyond {CLOCK}; make it shorter")
+        if memory["in_flight"]:
+            raise RuntimeError(f"{after} nothing is left to do while transfers are under way: {memory['in_flight']}")
 
     def lay(self) -> tuple[Memory, NetworkBuilder]:
         """Write the program to the loop's memory without running it: see `kernbench.engine.batch`."""

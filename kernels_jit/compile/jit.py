@@ -16,11 +16,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numba
 
+from kernels_jit.compile.aside import call_aside
 from kernels_jit.compile.cache import directory, filed_by_content
 from kernels_jit.compile.whole_program import compilers
 
@@ -89,6 +90,7 @@ def jit(function: F) -> F:
     function.__code__ = filed_by_content(function.__code__)
     compiled: Any = numba.njit(**_ENTRY)(function)
     _keep(compiled)
+    compiled.compile = partial(call_aside, compiled.compile)
     return compiled
 
 

@@ -34,7 +34,7 @@ ROUND_ROBIN, ISLIP, AGE = 0, 1, 2  # allocators of routers
 # What a call of the loop returns.
 IDLE = 0  # nothing can happen any more
 ASKED = 1  # the thread in `asking` wants more rows
-MORE = 2  # as many events as were allowed are done
+MORE = 2  # as much work as was allowed is done
 GROW_HEAP, GROW_JOBS, GROW_TRANSFERS, GROW_SLOTS = 3, 4, 5, 6  # a pool is full: enlarge it, call again
 STALLED = 8  # flits are in buffers, and nothing can move any more
 LAY = 7  # a transfer may begin on a route that the network does not know: lay it, call again

@@ -74,6 +74,8 @@ STATE = record(
     "now_fs",  # time of the last event
     "now_key",  # greatest key of the events of that time
     "events",
+    "looks",  # work that is no event: rows of threads, bounds, visits of stations, cycles of actors with credits
+    "stop",  # events and looks at which the loop comes back
     "latest_fs",  # completion of the latest transfer that nobody waits for
     "resume",  # thread to go on with before the next event, or NONE
     "asking",  # thread that returned ASKED

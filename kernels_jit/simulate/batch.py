@@ -24,6 +24,7 @@ from kernels_jit.simulate.visit_order import look_ahead, visit_order
 # Columns of what is found out about a point: the time of its last event, events, flits over links, and what is left at the
 # end (threads that wait; events and transfers that come later than can be counted).
 FOUND_NOW_FS, FOUND_EVENTS, FOUND_HOPS, FOUND_LEFT, FOUND_COLUMNS = 0, 1, 2, 3, 4
+WORDS_A_LOOK = 16  # of the template that are copied in the time of a look
 
 
 class Common(NamedTuple):
@@ -55,9 +56,9 @@ def run_points(
     found: np.ndarray,
     point: int,
     begun: int,
-    most_events: int,
+    most_work: int,
 ) -> tuple[int, int]:
-    """Run points from `point` on, until all are done or about `most_events` events. A point may have begun before.
+    """Run points from `point` on, until all are done or about `most_work` is. A point may have begun before.
 
     Arguments: `Common`, int64[point, column] words that differ, int64[word] memory as long as the template, TIME[point, row]
     times, int64[slot, 2] queued flits, int64[point, FOUND_COLUMNS], two ints, int. Returns (status, point). With IDLE the
@@ -71,14 +72,14 @@ def run_points(
             for row in range(own.shape[0]):
                 clear_times(pointer_to(own), row)
         begun = 0
-        before = state_at(pointer_to(words), 0).events
-        status = run(words, common.op, common.entry, times[point], pool, most_events)
+        status = run(words, common.op, common.entry, times[point], pool, most_work)
         if status != codes.IDLE:
             return status, point
         note(common, words, found[point])
         point += 1
-        most_events -= state_at(pointer_to(words), 0).events - before
-        if most_events <= 0:
+        state = state_at(pointer_to(words), 0)
+        most_work = state.stop - state.events - state.looks - common.template.size // WORDS_A_LOOK
+        if most_work <= 0:
             break
     return codes.IDLE, point
 

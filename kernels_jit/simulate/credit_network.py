@@ -22,6 +22,7 @@ from kernels_jit.layout.records import GROUP_SHIFT, NEVER, PATCH_ACTORS
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_schedule import due_actors, first_wake, last_patch, note_group, note_patch
+from kernels_jit.simulate.stops import is_enough
 
 _NONE = codes.NONE
 
@@ -40,14 +41,14 @@ def last_cycle_fs(credit):
 
 
 @inner
-def serve_windows(m, op, times, event_fs, stop):
-    """Serve the windows whose cycles all begin before the next event, until `stop` events are done.
+def serve_windows(m, op, times, event_fs):
+    """Serve the windows whose cycles all begin before the next event, until enough work is done.
 
     Returns whether flits stand for ever.
     """
     state = state_at(m, 0)
     credit = credit_at(m, state.credit)
-    while credit.next != NEVER and last_cycle_fs(credit) < event_fs and state.events < stop:
+    while credit.next != NEVER and last_cycle_fs(credit) < event_fs and not is_enough(state):
         begin = credit.next
         if begin > credit.served:  # nothing asked in between
             credit.moved = begin
@@ -114,7 +115,7 @@ def serve_window(m, op, times, credit, end):
 @inner
 def serve_patch(m, op, times, credit, patch, end, is_fetched):
     """Serve the actors of a patch that are due in a window; `is_fetched`: what the next ones read is fetched ahead."""
-    todo = due_actors(m, credit, patch, end)
+    todo, served = due_actors(m, credit, patch, end), 0
     while todo != 0:
         actor = patch * PATCH_ACTORS + lowest_bit(todo)
         todo &= todo - 1
@@ -122,6 +123,8 @@ def serve_patch(m, op, times, credit, patch, end, is_fetched):
             fetch_ahead(m, credit, patch * PATCH_ACTORS, todo)
         wake = credit.wakes + actor
         m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)
+        served += credit.window
+    state_at(m, 0).looks += served
     note_patch(m, credit, patch)
 
 

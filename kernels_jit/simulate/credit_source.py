@@ -45,12 +45,14 @@ def serve_source(m, op, times, credit, link, cycle):
             return m[link.returns] if is_known else cycle + 1
     if not has_credit(m, sender_of(link, link.taken), cycle):
         return cycle + 1
-    place = link.first
+    place, flits, start_fs = link.first, transfer.flits, transfer.start_fs
     link.flits_sent += 1
-    send(m, op, times, credit, link, place, transfer.from_step, cycle)
-    if link.taken == _NONE and link.flits_sent == transfer.flits:
-        charge_source(m, credit, link, transfer.flits, transfer.start_fs)
+    is_whole = link.flits_sent == flits
+    if is_whole:  # before its last flit is sent, with which it may come to the next queue
         leave_queue(m, credit, link)
+    send(m, op, times, credit, link, place, transfer.from_step, cycle)
+    if is_whole:
+        charge_source(m, credit, link, flits, start_fs)
     return NEVER if link.first == _NONE else cycle + 1
 
 

@@ -20,16 +20,16 @@ from kernels_jit.simulate.event_heap import drop_event, pop_bound, push_bound
 from kernels_jit.simulate.network_pass import next_bound, put_stopped, serve_until
 from kernels_jit.simulate.reservations import flush_counters
 from kernels_jit.simulate.servers import add, finish
-from kernels_jit.simulate.stops import FULL, SERVED_ALL
+from kernels_jit.simulate.stops import FULL, SERVED_ALL, is_enough
 from kernels_jit.simulate.threads import pool_to_grow, run_thread
 from kernels_jit.simulate.transfers import counter_of, free_transfer
 
 
 @jit
 def run(
-    words: np.ndarray, op: np.ndarray, entry: np.ndarray, times: np.ndarray, pool: np.ndarray, most_events: int
+    words: np.ndarray, op: np.ndarray, entry: np.ndarray, times: np.ndarray, pool: np.ndarray, most_work: int
 ) -> int:
-    """Run until nothing can happen, a thread asks, a pool must grow, or `most_events` more are done. Returns the status.
+    """Run until nothing can happen, a thread asks, a pool must grow, or `most_work` is done. Returns the status.
 
     Arguments: int64[word] memory (see `layout.records`), int64[entry, ROW_WIDTH] and int32[row] op table, TIME[row]
     times of its rows, int64[slot, 2] queued flits, int.
@@ -37,7 +37,7 @@ def run(
     m, own, slots = pointer_to(words), pointer_to(times), pointer_to(pool)
     rows = pointer_to(op), index_pointer_to(entry)
     state = state_at(m, 0)
-    stop = state.events + most_events
+    state.stop = state.events + state.looks + most_work
     if pool.shape[0] > state.slot_size:
         state.slot_size = pool.shape[0]
         if state.pass_fs != codes.NONE and not put_stopped(m, slots):
@@ -46,21 +46,21 @@ def run(
         thread = state.resume
         state.resume = codes.NONE
         status = run_thread(m, rows, own, thread, state.now_fs)
-        if status != codes.IDLE:
+        if status != codes.IDLE and status != codes.MORE:
             return status
     while True:
         status = pool_to_grow(m)
         if status != codes.IDLE:
             return status
-        if state.events >= stop:
+        if is_enough(state):
             flush_counters(m)
             count_crossings(m)
             return codes.MORE
-        event_fs = event_at(m, state.heap).fs if state.heap_n > 0 else NEVER
-        bound_fs = bound_at(m, state.bounds).fs if state.bound_n > 0 else NEVER
+        event_fs = min(event_at(m, state.heap).fs, NEVER) if state.heap_n > 0 else NEVER
+        bound_fs = min(bound_at(m, state.bounds).fs, NEVER) if state.bound_n > 0 else NEVER
         # Of a network with credits: events come before the last cycle of a window (docs/engine.md, "Networks with credits").
-        if next_window_fs(m) < min(event_fs, NEVER):
-            if serve_windows(m, rows, own, event_fs, stop):
+        if next_window_fs(m) < event_fs:
+            if serve_windows(m, rows, own, event_fs):
                 count_crossings(m)
                 return codes.STALLED
             continue
@@ -69,14 +69,14 @@ def run(
                 flush_counters(m)
                 count_crossings(m)
                 return codes.IDLE
-            why = serve_until(m, rows, own, bound_fs, slots, stop)
+            why = serve_until(m, rows, own, bound_fs, slots)
             if why == SERVED_ALL:
                 renew_bounds(m, rows, bound_fs, max(bound_fs, state.due_fs))
             elif why == FULL:
                 return codes.GROW_SLOTS
             continue
         status = do_event(m, rows, own)
-        if status != codes.IDLE:
+        if status != codes.IDLE and status != codes.MORE:
             return status
 
 
@@ -128,6 +128,7 @@ def renew_bounds(m, op, horizon, due_fs):
     while state.bound_n > 0 and bound_at(m, state.bounds).fs <= horizon:
         place = pop_bound(m)
         bound_fs = next_bound(m, op, place, due_fs)
+        state.looks += 1
         if bound_fs != codes.NONE:
-            push_bound(m, bound_fs, place)
+            push_bound(m, bound_fs if bound_fs > horizon else NEVER, place)  # it is beyond what can be counted
             state.rebounds += 1

@@ -44,14 +44,13 @@ from kernels_jit.simulate.multicast import counts_arrivals
 from kernels_jit.simulate.packet_link import serve_packets
 from kernels_jit.simulate.port_queues import inject, note_arrival, put
 from kernels_jit.simulate.station import serve_station
-from kernels_jit.simulate.stops import FULL, SERVED_ALL
+from kernels_jit.simulate.stops import GATHERED, SERVED_ALL, STOPPED, is_enough
 from kernels_jit.simulate.transfers import deliver, following_at_fs
 
 _NONE = codes.NONE
 THICK = (
     4  # passes in a stretch, a quarter of the most that a station looks ahead, from which on those of the next are lazy
 )
-STOPPED = 3  # why `serve_until` came back, if it is none of the reasons of `serve_station`
 
 
 @inner
@@ -82,10 +81,10 @@ def _next_of_word(m, word):
 
 
 @inner
-def serve_until(m, op, times, horizon, pool, stop):
-    """Begin every service due before the horizon, or until `stop` events are done, or the pool is full.
+def serve_until(m, op, times, horizon, pool):
+    """Begin every service due before the horizon, or until enough work is done, or the pool is full.
 
-    Returns SERVED_ALL, STOPPED or FULL. Called again after FULL, when there is room, it goes on where it was.
+    Returns SERVED_ALL, STOPPED or FULL. Called again after STOPPED, or after FULL when there is room, it goes on where it was.
     """
     state = state_at(m, 0)
     state.limit_fs = horizon
@@ -95,15 +94,14 @@ def serve_until(m, op, times, horizon, pool, stop):
                 assert state.due_fs == next_service_fs(m), "the next service is due at another time than is known"
             if state.due_fs >= horizon:
                 return SERVED_ALL
-            if state.events >= stop:
-                return STOPPED
             # Edges against the order take at least the window, so their flits arrive after the pass (docs/engine.md, 1).
             state.pass_fs = min(horizon, state.due_fs + state.window_fs)
             state.at_word, state.at_bit, state.landed_n = 0, 0, 0
             state.passes += 1
             choose_kind(state)
-        if not network_pass(m, op, times, state.pass_fs, pool):
-            return FULL
+        why = network_pass(m, op, times, state.pass_fs, pool)
+        if why != SERVED_ALL:
+            return why
         state.pass_fs = _NONE
         state.due_fs = next_service_fs(m)
 
@@ -121,20 +119,20 @@ def choose_kind(state):
     is_eager = is_first or state.lazy == 0
     if CHECKED:
         is_eager = state.passes % 3 == 0
-    if is_eager:
+    if is_eager and state.pass_fs + state.ahead_fs <= NEVER:  # beyond it no flit can be told from none
         state.eager_fs = state.pass_fs
 
 
 @inner
 def network_pass(m, op, times, horizon, pool):
-    """Visit the stations once, in order; each begins all services due before the horizon. Returns whether that is done."""
+    """Visit the stations once, in order; each begins all services due before the horizon. Returns as `serve_until`."""
     state = state_at(m, 0)
     while True:
         why = visit_stations(m, pool, horizon)
-        if why == FULL:
-            return False
         if why == SERVED_ALL:
             break
+        if why != GATHERED:
+            return why
         transfer, step = transfer_at(m, state.stop_transfer), state.stop_step
         if step == _NONE:
             release_gathered(m, transfer)
@@ -147,7 +145,7 @@ def network_pass(m, op, times, horizon, pool):
         if CHECKED:
             assert following_at_fs(m, op, place) >= state.limit_fs, "a transfer lands before its bound"
         deliver(m, op, times, place, transfer.latest_fs)
-    return True
+    return SERVED_ALL
 
 
 @inner
@@ -163,7 +161,7 @@ def put_stopped(m, pool):
 
 @inner
 def visit_stations(m, pool, horizon):
-    """Visit the stations in order, from where the last visit was interrupted. Returns as `serve_station` does."""
+    """Visit the stations in order, from where the last visit was interrupted. Returns as `serve_station` does, or STOPPED."""
     state = state_at(m, 0)
     pending, word_fs, group_fs = state.pending, state.word_fs, state.group_fs
     is_eager = state.eager_fs == horizon
@@ -184,6 +182,10 @@ def visit_stations(m, pool, horizon):
             if visit.head_fs >= (horizon + visit.ahead_fs if is_eager else horizon):
                 todo &= todo - 1
                 continue
+            if is_enough(state):
+                state.at_word, state.at_bit = word, bit
+                return STOPPED
+            state.looks += 1
             prefetch_next_visits(m, pool, word * 64, todo & todo - 1)
             if state.packet_flits > 0:
                 why = serve_packets(m, pool, visit, horizon)

@@ -25,6 +25,7 @@ from kernels_jit.simulate.credit_ways import way_place
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.job_pool import new_job
 from kernels_jit.simulate.servers import add, is_met, request, start_plan
+from kernels_jit.simulate.stops import is_enough
 
 
 @inner
@@ -60,13 +61,14 @@ def fetch_moves(m, op, row, end):
 
 @inner
 def run_thread(m, op, times, number, now):
-    """Do a thread's rows until it waits, asks or ends. Returns IDLE, ASKED, or what has to grow before it goes on."""
+    """Do a thread's rows until it waits, asks or ends. Returns IDLE, ASKED, MORE, or what has to grow before it goes on."""
     thread, state = thread_at(m, number), state_at(m, 0)
     while thread.cursor < thread.end:
-        status = pool_to_grow(m)  # before each row, so that no row stops half done
+        status = codes.MORE if is_enough(state) else pool_to_grow(m)  # before each row, so that no row stops half done
         if status != codes.IDLE:
             state.resume = number
             return status
+        state.looks += 1
         row = thread.cursor
         code, time = code_at(op, row).code, time_at(times, row)
         if code == codes.WAIT:

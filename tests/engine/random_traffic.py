@@ -432,6 +432,31 @@ def credit_ends(random: Random) -> Program:
     return program
 
 
+def credit_hosts(random: Random) -> Program:
+    """Transfers that stand one behind the other before a link to a PCIe endpoint, which stores whole messages."""
+    fields = _draw_credit_sip_fields(random) | {"sips.count": 2, "pcie_ep.store_and_forward": True}
+    some, many = random.choice, random.choice((0, 0.4))
+    if many:
+        fields["outstanding_packets"] = None
+    machine = compile_machine(find("topology", "tiny"), fields)
+    program, work, ways = Program(machine), Work(machine), {"switch": (0, 1), "sip0.io0.io_noc": (1,)}
+    for number in range(some((1, 2, 4))):
+        source, thread, done = some([*ways]), program.thread(f"{number}"), program.counter(f"done of {number}")
+        pes = [machine.places.pe(sip, 0, pe).dma for sip in ways[source] for pe in (0, 1)]
+        for _ in range(random.randint(1, 6)):
+            if random.random() < many:
+                to = random.sample(pes, random.randint(1, len(pes)))
+                route = machine.routing.multicast(machine.node_id[source], to, Intent.ALL, RouteKind.MESSAGE)
+                arrive = [some((NONE, done)) for _ in to]
+                thread.multicast(route, work.draw(route, some(PARTIAL_SIZES)), arrive=arrive, done=done)
+                continue
+            kind = some((RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED))
+            route = machine.routing.route(machine.node_id[source], some(pes), Intent.ALL, kind)
+            thread.move(route, work.draw(route, some(PARTIAL_SIZES)), done=some((NONE, done)))
+            thread.delay(program.duration(("ns", float(some((0, 0, 3))))))
+    return program
+
+
 def _draw_credit_sip(random: Random, many: float = 0) -> Program:
     fields = _draw_credit_sip_fields(random)
     if many:
@@ -515,6 +540,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_sip": credit_sip,
     "credit_sip_multicasts": credit_sip_multicasts,
     "credit_ends": credit_ends,
+    "credit_hosts": credit_hosts,
     "credit_copies": credit_copies,
     "credit_crowded": credit_crowded,
     "credit_limited": credit_limited,

@@ -150,7 +150,7 @@ def test_a_group_equals_single_runs(kind, mode):
 @both_modes
 @pytest.mark.parametrize("kind", KINDS)
 def test_calls_that_end_in_the_middle_of_a_point_change_nothing(kind, mode, monkeypatch):
-    monkeypatch.setattr(module, "_EVENTS_A_CALL", 7)
+    monkeypatch.setattr(module, "WORK_A_CALL", 7)
     monkeypatch.setattr(module, "_CELLS", 1)
     check_fresh_groups(kind, mode, 0.004)
 
@@ -179,7 +179,7 @@ def test_pools_grow_for_the_point_that_needs_it(mode):
 def test_progress_is_told_within_a_run(mode, monkeypatch):
     """Of each run as a session of its own tells it, which also stops after so many events."""
     monkeypatch.setattr(progress, "_EVERY_S", 0)
-    monkeypatch.setattr(module, "_EVENTS_A_CALL", 50)
+    monkeypatch.setattr(module, "WORK_A_CALL", 50)
     program, machines = crowded()
     told = []
     for _ in Batch(program, mode).run(times_of(program, machines), lambda *found: told.append(found)):
@@ -195,7 +195,7 @@ def test_progress_is_told_within_a_run(mode, monkeypatch):
 def test_a_run_that_exceeds_its_time_is_given_up_and_the_next_ones_run(mode, monkeypatch):
     program, machines = crowded()
     whole = [runs.now_fs.tolist() for runs in Batch(program, mode).run(times_of(program, machines))]
-    monkeypatch.setattr(module, "_EVENTS_A_CALL", 50)
+    monkeypatch.setattr(module, "WORK_A_CALL", 50)
     clock = iter(range(10**9))
     monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
     for limit_s, ended in ((10**8, [True] * 3), (3, [False] * 3)):

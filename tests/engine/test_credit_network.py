@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernbench.engine import Session
+from kernbench.engine import Session, progress
+from kernbench.engine import session as session_module
 from kernbench.errors import DeadlockError, LimitError, RunError
 from kernbench.limits import memory_budget
 from kernbench.machine import load_machine
@@ -21,7 +22,7 @@ from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.lower import Traffic
 from kernbench.traffic.run import run_flows
 from kernels_jit.layout import records
-from tests.engine.difference import describe_difference, find_difference
+from tests.engine.difference import describe_difference, describe_waits, find_difference
 from tests.engine.fresh import draw_seeds
 from tests.engine.invariants import find_broken
 from tests.engine.random_programs import draw_program
@@ -283,12 +284,45 @@ def test_ways_of_routes_that_come_later_stand_beside_those_that_are_known():
     assert 0 not in found[0]
 
 
+def test_a_transfer_that_a_node_stores_does_not_take_along_those_that_stand_behind_it():
+    """Its first way is one link: with its last flit it leaves the queue before that link, and comes to the next queue."""
+    machine = load("tiny", flow_control="credit", **{"pcie_ep.store_and_forward": True})
+    switch, pe = machine.node_id["switch"], machine.places.pe(0, 0, 1).dma
+    route, program = machine.routing.route(switch, pe, Intent.ALL, RouteKind.MESSAGE), Program(machine)
+    for number, flits in enumerate((2, 1, 1)):
+        program.thread(f"{number}").move(route, flits * FLIT)
+    assert find_difference(program) is None
+    session, naive = Session(program, "flit", count_waits=True), NaiveEngine(program).run()
+    session.run()
+    assert describe_waits(session, naive) is None
+
+
 def test_wires_of_more_cycles_than_half_a_word_holds_have_their_times():
     """A second is four thousand million cycles."""
     near, far = (load(hop_ns=hop_ns, link_gbs=1024) for hop_ns in (1e8, 1e9))
     assert 1e15 // far.cycle_fs > np.iinfo(np.int32).max
     later_ns = run(far, "0:1:512").makespan_ns - run(near, "0:1:512").makespan_ns
     assert later_ns == 9e8
+
+
+def test_the_loop_comes_back_while_flits_wait_for_credits_of_a_second(monkeypatch):
+    """For a thousand million cycles, in which nothing moves."""
+    monkeypatch.setattr(session_module, "WORK_A_CALL", 1000)
+    monkeypatch.setattr(progress, "_EVERY_S", 0)
+    served = []
+
+    def stop_when_nothing_moves(count, *_):
+        served.append(count)
+        if served[-10:] == [count] * 10:
+            raise KeyboardInterrupt
+
+    machine = load(credit_ns=1e9)
+    program, places = Program(machine), machine.places
+    route = machine.routing.route(places.endpoint(0, 0), places.endpoint(0, 1), Intent.ALL, RouteKind.MESSAGE)
+    program.thread("t").move(route, 64 * FLIT)
+    with pytest.raises(KeyboardInterrupt):
+        Session(program, "flit").run(on_progress=stop_when_nothing_moves)
+    assert served[-1] < 3 * 64
 
 
 def test_a_run_beyond_the_clock_is_refused():

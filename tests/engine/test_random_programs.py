@@ -52,6 +52,7 @@ SHARES = {
     "credit_limited": 0.012,
     "credit_wide": 0.012,
     "credit_ends": 0.012,
+    "credit_hosts": 0.012,
 }
 OTHERS = {
     "crowded": 0.004,

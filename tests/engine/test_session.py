@@ -1,5 +1,7 @@
 """Times of runs against times by hand. Links take 10 fs for a flit and 1 fs to the next node."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -228,6 +230,32 @@ def test_a_run_that_goes_beyond_the_clock_is_refused(mode, last):
     assert str(caught.value) == f"after 4,000,000,000,000 ns the run goes beyond {CLOCK}; make it shorter"
 
 
+@BOTH
+@pytest.mark.parametrize(("flits", "ends"), [(4000, True), (5000, False)])
+def test_links_so_slow_that_no_pass_is_as_long_as_usual_serve_until_the_clock_ends(mode, flits, ends):
+    """As many flits as a station usually may serve beyond a horizon take longer than 64 bits count."""
+    fs = 2**20 * 10**9
+    machine = machine_of((fs, 1, 0, 0), (fs, 1, 0, 0))
+    machine.route("message", [0, 1])
+    if ends:
+        assert end_of_move(machine, flits * 256, mode) == (flits + 1) * fs
+        return
+    with pytest.raises(RunError, match="the run goes beyond"):
+        end_of_move(machine, flits * 256, mode)
+
+
+def test_a_run_in_which_a_transfer_is_lost_is_told_as_a_bug():
+    machine = machine_of(LINK)
+    machine.route("message", [0])
+    program = Program(machine)
+    program.thread("t").move(0, 256)
+    run = Session(program)
+    run._memory["in_flight"] += 1
+    with pytest.raises(RuntimeError) as caught:
+        run.run()
+    assert str(caught.value) == "after 0 ns nothing is left to do while transfers are under way: 1"
+
+
 def test_a_program_that_was_flushed_before_its_session_runs_all_the_same():
     program = Program(machine_of(LINK))
     program.thread("t").delay(program.duration(("fs", 5)))
@@ -415,7 +443,7 @@ def test_a_transfer_that_has_landed_is_not_disturbed_while_its_answer_is_on_the_
 
 
 def test_progress_is_told_on_the_way(monkeypatch):
-    monkeypatch.setattr(session, "_EVENTS_A_CALL", 100)
+    monkeypatch.setattr(session, "WORK_A_CALL", 100)
     monkeypatch.setattr(progress, "_EVERY_S", 0)
     monkeypatch.setattr(memory, "_SLACK_FLITS", 10)
     monkeypatch.setattr(memory, "_PASS_FLITS", 90)
@@ -431,6 +459,39 @@ def test_progress_is_told_on_the_way(monkeypatch):
     assert len(told) > 10
     assert {known for _, known, _ in told} == {10_000}
     assert told[0][0] < 200
+
+
+def note_calls(monkeypatch, run, work):
+    """The memory's fields after each call of the loop for so much work, until a run has ended."""
+    monkeypatch.setattr(session, "WORK_A_CALL", work)
+    monkeypatch.setattr(progress, "_EVERY_S", 0)
+    fields, found = ("now_fs", "events", "looks", "pass_fs", "resume"), []
+    run.run(on_progress=lambda *_: found.append({field: run._memory[field] for field in fields}))
+    return found
+
+
+def test_the_loop_comes_back_within_a_pass(monkeypatch):
+    machine = machine_of(*[LINK] * 50)
+    routes = [machine.route("message", [link]) for link in range(50)]
+    program = Program(machine)
+    for route in routes:
+        program.thread(f"{route}").move(route, 100 * 256)
+    run = Session(program, "flit")
+    found = note_calls(monkeypatch, run, 150)
+    assert sum(each["pass_fs"] != NONE for each in found) > 20
+    assert max(after["events"] - before["events"] for before, after in pairwise(found)) <= 250
+    assert run.op_end_fs.tolist() == NaiveEngine(program).run().end
+
+
+def test_the_loop_comes_back_between_the_rows_of_a_thread(monkeypatch):
+    program = Program(machine_of(LINK))
+    thread, counter = program.thread("t"), program.counter("c")
+    for _ in range(1000):
+        thread.add(counter, 1)
+    run = Session(program)
+    found = note_calls(monkeypatch, run, 100)
+    assert [each["resume"] for each in found].count(0) == 10
+    assert run.counter_value.tolist() == [1000]
 
 
 def test_progress_is_told_between_asks(monkeypatch):

@@ -81,7 +81,7 @@ def test_a_point_is_cut_when_its_time_is_up_and_it_is_known_how_far_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "_EVERY_S", 0)
-    monkeypatch.setattr("kernbench.engine.session._EVENTS_A_CALL", 50)
+    monkeypatch.setattr("kernbench.engine.session.WORK_A_CALL", 50)
     (group, _) = groups_of(GRID, tmp_path)
     out = StringIO()
     module._Structure(7, group, -1.0, out).run()

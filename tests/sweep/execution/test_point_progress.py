@@ -40,8 +40,8 @@ def test_points_tell_how_far_they_are(
 ) -> None:
     """Those that run alone, and those that share a structure."""
     monkeypatch.setattr(progress, "_EVERY_S", 0)
-    monkeypatch.setattr(batch, "_EVENTS_A_CALL", 50)
-    monkeypatch.setattr("kernbench.engine.session._EVENTS_A_CALL", 50)
+    monkeypatch.setattr(batch, "WORK_A_CALL", 50)
+    monkeypatch.setattr("kernbench.engine.session.WORK_A_CALL", 50)
     grid = {"name": "g", "bench": "gemm-single-pe", "topology": "tiny", "mode": "flit", "parameters": parameters}
     plan = plan_sweep(grid, tmp_path / "out")
     heard: list[PointProgress] = []
