@@ -7,7 +7,10 @@ windows are served together, level by level, so that it stays there for longer.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.bits import lowest_bit, quotient
+from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
@@ -95,7 +98,7 @@ def serve_together(m, op, times, credit, begin, windows):
                 if CHECKED:
                     m[credit.patch_served + patch] = end
                 if m[credit.patch_wakes + patch] < end:
-                    serve_patch(m, op, times, credit, patch, end, turn == 0 and credit.is_large == 1)
+                    serve_patch(m, op, times, credit, patch, end, choose(turn == 0, credit.is_large, 0))
     for group in range(credit.groups):
         note_group(m, credit, group)
 
@@ -108,18 +111,18 @@ def serve_window(m, op, times, credit, end):
             continue
         for patch in range(group << GROUP_SHIFT, last_patch(credit, group)):
             if m[credit.patch_wakes + patch] < end:
-                serve_patch(m, op, times, credit, patch, end, False)
+                serve_patch(m, op, times, credit, patch, end, np.int64(0))
         note_group(m, credit, group)
 
 
 @inner
 def serve_patch(m, op, times, credit, patch, end, is_fetched):
-    """Serve the actors of a patch that are due in a window; `is_fetched`: what the next ones read is fetched ahead."""
+    """Serve the actors of a patch that are due in a window; `is_fetched`: 1 if what the next ones read is fetched ahead."""
     todo, served = due_actors(m, credit, patch, end), 0
     while todo != 0:
         actor = patch * PATCH_ACTORS + lowest_bit(todo)
         todo &= todo - 1
-        if is_fetched:
+        if is_fetched == 1:
             fetch_ahead(m, credit, patch * PATCH_ACTORS, todo)
         wake = credit.wakes + actor
         m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)
