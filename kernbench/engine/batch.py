@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.engine.jit_status import call_first
+from kernbench.engine.jit_status import enter
 from kernbench.engine.memory import empty_pool, enlarged_pool, find_limits
 from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.session import WORK_A_CALL, Session
@@ -95,8 +95,6 @@ class Runs(NamedTuple):
 class Batch:
     """A program in the memory of the loop, with all its threads recorded. Errors: ValueError where one asks for more rows."""
 
-    _compiled = False  # whether this process has entered the loop
-
     def __init__(self, program: Program, mode: str = "hybrid") -> None:
         if (program.op.values[:, 0] == Op.ASK).any():
             raise ValueError("a program that asks for rows has no runs that could be known before they are run")
@@ -147,9 +145,7 @@ class Batch:
         while done < len(values):
             common = self._common._replace(template=memory.used, word=word, column=column)
             arrays = values, words, self._times, self._pool, found
-            loop = run_points if Batch._compiled else partial(call_first, run_points, group=True)
-            status, end = loop(common, *arrays, done, begun, WORK_A_CALL)
-            Batch._compiled = True
+            status, end = enter(run_points, common, *arrays, done, begun, WORK_A_CALL)
             begun = int(status in (codes.MORE, codes.GROW_SLOTS))
             if status == codes.GROW_SLOTS:
                 self._pool = enlarged_pool(self._pool)

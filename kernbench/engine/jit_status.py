@@ -1,33 +1,44 @@
-"""Whether the compiled loops are there, and their first call in a process, which compiles them if they are not."""
+"""Whether the compiled loops are there, and calls of them, of which the first in a process compiles what is not there."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
+from time import perf_counter
 from typing import TypeVar
 
 from kernbench.limits.time_limit import current_watch
 from kernels_jit.compile.cache import is_warm
 from kernels_jit.compile.lock import compile_lock
+from kernels_jit.compile.progress import compiled_s
 
 Returned = TypeVar("Returned")
 
+RUN, RUN_POINTS = "loop.run", "batch.run_points"
 
-def needs_compile(*, group: bool = False) -> bool:
-    """True until the compiled loops of this version are in the cache; with `group`, those of runs in a batch."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
-        return False
-    return not is_warm() or (group and not is_warm("batch.run_points"))
+_entered: set[Callable[..., object]] = set()
 
 
-def call_first(loop: Callable[..., Returned], *arguments: object, group: bool = False) -> Returned:
-    """Call a loop for the first time in this process; with `group`, that of runs in a batch.
+def needs_compile(loop: str = RUN) -> bool:
+    """True until a loop of this version, by module and name, is in the cache."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" and not is_warm(loop)
 
-    If it is not in the cache, one process compiles it while others wait. A time limit counts neither.
-    """
-    if not needs_compile(group=group):
+
+def enter(loop: Callable[..., Returned], *arguments: object) -> Returned:
+    """Call a loop. If it is not in the cache, one process compiles it while others wait. A time limit counts neither."""
+    if loop in _entered:
         return loop(*arguments)
-    watch = current_watch()
-    with watch.suspended() if watch else nullcontext(), compile_lock():
-        return loop(*arguments)
+    if needs_compile(f"{loop.__module__.rpartition('.')[2]}.{loop.__name__}"):
+        watch = current_watch()
+        with watch.suspended() if watch else nullcontext(), compile_lock():
+            returned = loop(*arguments)
+    else:
+        returned = loop(*arguments)
+    _entered.add(loop)
+    return returned
+
+
+def running_s() -> float:
+    """Seconds on a clock that stands while this process compiles."""
+    return perf_counter() - compiled_s()

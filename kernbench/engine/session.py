@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from functools import cached_property, partial
-from time import perf_counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernbench.engine.credit_deadlock import describe_packets
 from kernbench.engine.deadlock import describe_waits
-from kernbench.engine.jit_status import call_first
+from kernbench.engine.jit_status import enter, running_s
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
 from kernbench.engine.network_waits import CAUSES, NetworkWaits
@@ -62,15 +61,13 @@ class Session:
     another mode.
     """
 
-    _compiled = False  # whether this process has entered the loop
-
     def __init__(self, program: Program, mode: str = "hybrid", *, count_waits: bool = False) -> None:
         check_mode(mode)
         self._count_waits = count_waits
         self.program = program
         self.machine = program.machine
         self.mode = mode
-        self.wall_s = 0.0  # in the loop alone
+        self.wall_s = 0.0  # in the loop alone, without compiling it
         self._times = np.zeros(0, r.TIME)  # of the rows of the op table
         self._builder = NetworkBuilder(self.machine)
         self._pool = empty_pool(self.machine)
@@ -122,12 +119,10 @@ class Session:
     def _advance(self, most_work: int, on_ask: Callable[[int], None] | None) -> int:
         """One call of the loop, and the handling of its status, which is returned. Errors: RunError beyond the clock."""
         from kernels_jit.compile.cache import seal_compiled
-        from kernels_jit.simulate.loop import run
 
-        begun, loop = perf_counter(), run if Session._compiled else partial(call_first, run)
-        status = loop(self._memory.words, self._op.values, self._op.entry, self._times, self._pool, most_work)
-        self.wall_s += perf_counter() - begun
-        Session._compiled = True
+        begun = running_s()
+        status = self._enter_loop(most_work)
+        self.wall_s += running_s() - begun
         if status == codes.ASKED:
             if on_ask is not None:
                 self._asking = True
@@ -148,6 +143,17 @@ class Session:
         elif status != codes.MORE:
             self._memory.grow(status)
         return status
+
+    def _enter_loop(self, most_work: int) -> int:
+        """One call of the loop of this machine's kind of network. Returns its status."""
+        arrays = self._memory.words, self._op.values, self._op.entry, self._times
+        if self._memory.credit:
+            from kernels_jit.simulate.credit_loop import run_with_credits
+
+            return enter(run_with_credits, *arrays, most_work)
+        from kernels_jit.simulate.loop import run
+
+        return enter(run, *arrays, self._pool, most_work)
 
     def _check_clock(self) -> None:
         """Check that a run has ended in which nothing can happen. Errors: RunError beyond the clock, RuntimeError for a bug."""

@@ -6,11 +6,11 @@ row is on the disk.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kernbench.engine.jit_status import running_s
 from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.auto import AutoRows, run_auto
@@ -61,7 +61,7 @@ def run_plan(
 
 
 def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> FinishedSweep:
-    started = time.perf_counter()
+    started = running_s()
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
     live = LiveTable(plan)
@@ -87,7 +87,7 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Finis
             f"{len(plan.points) - count} of {len(plan.points)} points have no row in {plan.directory}: their files were "
             "removed or damaged during the sweep; run the same command again"
         )
-    return FinishedSweep(plan, plan.directory / TABLE, count, rows.failed, time.perf_counter() - started, decided)
+    return FinishedSweep(plan, plan.directory / TABLE, count, rows.failed, running_s() - started, decided)
 
 
 def run_sweep(

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from kernbench.engine.jit_status import needs_compile
+from kernbench.engine.jit_status import RUN_POINTS, needs_compile
 from kernbench.limits.memory_budget import read_proc_bytes
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
@@ -80,7 +80,7 @@ def try_groups(groups: Sequence[Points], ends: float, most_s: Callable[[Sequence
     """
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     started = time.time()
-    begin_s = COMPILING_S if needs_compile(group=True) else START_S
+    begin_s = COMPILING_S if needs_compile(RUN_POINTS) else START_S
 
     def left_s(trials: Sequence[Trial], begun: float | None) -> float:
         if begun is None:

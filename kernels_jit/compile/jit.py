@@ -23,6 +23,7 @@ import numba
 
 from kernels_jit.compile.aside import call_aside
 from kernels_jit.compile.cache import directory, filed_by_content
+from kernels_jit.compile.progress import compiling
 from kernels_jit.compile.whole_program import compilers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -90,8 +91,14 @@ def jit(function: F) -> F:
     function.__code__ = filed_by_content(function.__code__)
     compiled: Any = numba.njit(**_ENTRY)(function)
     _keep(compiled)
-    compiled.compile = partial(call_aside, compiled.compile)
+    compiled.compile = partial(_compile, compiled, compiled.compile)
     return compiled
+
+
+def _compile(compiled: Any, compile_for: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function for a signature, or load it, aside and with its progress."""
+    with compiling(compiled):
+        return call_aside(compile_for, signature)
 
 
 def inner(function: F) -> F:

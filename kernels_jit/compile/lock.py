@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
 
 from kernels_jit.compile.cache import directory, seal_files
+from kernels_jit.compile.progress import waiting
 
 try:
     import fcntl
 except ImportError:  # a system without locks of this kind
     fcntl = None
+
+LOOK_S = 0.1  # between two looks whether the lock is free
 
 
 @contextmanager
@@ -30,7 +34,7 @@ def compile_lock(folder: Path | None = None) -> Iterator[None]:
     with file:
         if fcntl is not None:
             with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)
+                _take(file.fileno())
         try:
             yield
         finally:
@@ -38,3 +42,15 @@ def compile_lock(folder: Path | None = None) -> Iterator[None]:
             if fcntl is not None:
                 with suppress(OSError):  # explicitly: a process that was forked meanwhile has the file open, too
                     fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _take(file: int) -> None:
+    """Wait for the lock of an open file. Errors: OSError of a file system without locks."""
+    assert fcntl is not None
+    with waiting() as tell:
+        while True:
+            try:
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                sleep(LOOK_S)
+                tell()

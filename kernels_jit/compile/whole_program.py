@@ -15,6 +15,8 @@ from typing import Any
 
 import numba
 
+from kernels_jit.compile.progress import note_translation
+
 
 class _NoEnvironments:
     """Stands for the code generator of an inner function: without machine code there is no place to note its constants."""
@@ -98,6 +100,7 @@ def compilers() -> tuple[Any, Any] | None:
         library: type
 
         def define_pipelines(self) -> list[Any]:
+            note_translation()
             manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
             if is_sound():
                 manager.add_pass_after(ChooseLibrary, AnnotateTypes)

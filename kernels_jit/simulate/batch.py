@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels_jit.compile.jit import jit
-from kernels_jit.compile.pointers import pointer_to
+from kernels_jit.compile.pointers import index_pointer_to, pointer_to
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import PORT_WORDS, STATION_WORDS, port_at, state_at, station_at, thread_at, visit_at
 from kernels_jit.layout.records import NEVER
 from kernels_jit.simulate.closed_form import service_fs
-from kernels_jit.simulate.loop import run
+from kernels_jit.simulate.loop import advance
 from kernels_jit.simulate.server_chains import clear_times
 from kernels_jit.simulate.visit_order import look_ahead, visit_order
 
@@ -72,7 +72,9 @@ def run_points(
             for row in range(own.shape[0]):
                 clear_times(pointer_to(own), row)
         begun = 0
-        status = run(words, common.op, common.entry, times[point], pool, most_work)
+        rows = pointer_to(common.op), index_pointer_to(common.entry)
+        m, slots = pointer_to(words), pointer_to(pool)
+        status = advance(m, rows, pointer_to(times[point]), slots, pool.shape[0], most_work)
         if status != codes.IDLE:
             return status, point
         note(common, words, found[point])

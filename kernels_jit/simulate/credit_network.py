@@ -12,7 +12,6 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit, quotient
 from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import CHECKED, inlined, inner
-from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     LINK_WORDS,
     credit_at,
@@ -26,15 +25,6 @@ from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_schedule import due_actors, first_wake, last_patch, note_group, note_patch
 from kernels_jit.simulate.stops import is_enough
-
-_NONE = codes.NONE
-
-
-@inner
-def next_window_fs(m):
-    """When the last cycle of the next window begins, or NEVER."""
-    state = state_at(m, 0)
-    return NEVER if state.credit == _NONE else last_cycle_fs(credit_at(m, state.credit))
 
 
 @inlined
@@ -134,10 +124,7 @@ def serve_patch(m, op, times, credit, patch, end, is_fetched):
 @inner
 def count_crossings(m):
     """Count at its station what has crossed each link."""
-    state = state_at(m, 0)
-    if state.credit == _NONE:
-        return
-    credit = credit_at(m, state.credit)
+    credit = credit_at(m, state_at(m, 0).credit)
     for number in range(credit.link_n):
         link = link_at(m, credit.links + number * LINK_WORDS)
         if link.flits > 0:

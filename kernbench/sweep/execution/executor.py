@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from kernbench.engine.jit_status import needs_compile
+from kernbench.engine.jit_status import RUN, RUN_POINTS, needs_compile
 from kernbench.errors import InputError
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
@@ -134,7 +134,7 @@ def _start_threads(groups: Sequence[Points], most: int, count: int, config: Exec
 def _start_workers(batches: Iterator[Batch], count: int, config: ExecutorConfig) -> Outcomes:
     run, first = config.run, next(batches)
     group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
-    if needs_compile(group=group):  # one process compiles the loops for all
+    if needs_compile(RUN_POINTS if group else RUN):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         first = Batch(first.points[1:], first.alike)
     left = chain([first] if len(first) else [], batches)

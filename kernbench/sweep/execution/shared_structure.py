@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from kernbench.engine.jit_status import running_s
 from kernbench.errors import KernBenchError
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine.families import may_vary
@@ -76,7 +77,7 @@ class SharedStructure:
 
     def run(self, point: Point) -> object | None:
         """An object with the figures of a RunResult; None if the point has to run alone. Errors: KernBenchError."""
-        started = time.perf_counter()
+        started = running_s()
         with limit_time(point.limits.time_s, lambda: f"{point.described}, simulating"):
             machine = self.variants.machine(self.figures(point)) if self.recording else None
             if self.recording is None or machine is None:
@@ -85,7 +86,7 @@ class SharedStructure:
             if any(machine.figures[field] != base[field] for field in self.recording.looked_at):
                 return None
             found = self.recording.list_metrics(machine, point.mode, partial(report_run, point.index))
-        return SimpleNamespace(**found, program_digest=self.digest, wall_s=time.perf_counter() - started)
+        return SimpleNamespace(**found, program_digest=self.digest, wall_s=running_s() - started)
 
     def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
         """The results of `run` for points of one mode, in order, as they finish; many run in one call.
@@ -119,12 +120,12 @@ class SharedStructure:
             idle = self._groups.setdefault(mode, [])
             group = idle.pop() if idle else RecordedGroup(self.recording, mode)
         try:
-            started = time.perf_counter()
+            started = running_s()
             for found in group.list_metrics(columns, on_run, limit_s):
-                wall_s = (time.perf_counter() - started) / max(len(found), 1)
+                wall_s = (running_s() - started) / max(len(found), 1)
                 for figures in found:
                     yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
-                started = time.perf_counter()
+                started = running_s()
         except OverflowError:  # at a point that reports it when it runs alone
             pass
         idle.append(group)  # after anything else it may be in any state, and another is made

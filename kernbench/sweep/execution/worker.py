@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
+from kernbench.engine.jit_status import running_s
 from kernbench.errors import KernBenchError, LimitError
 from kernbench.machine.families import may_vary
 from kernbench.modes import Mode
@@ -40,12 +41,12 @@ def run_point(point: Point) -> object:
 
 def attempt(run: RunPoint, point: Point) -> Row:
     """The row of a point, failed or not. What the bench prints is dropped."""
-    started = time.perf_counter()
+    started = running_s()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return _found_row(point, run(point))
     except (Exception, SystemExit) as error:  # `run` may raise anything; the sweep goes on
-        return _error_row(point, error, time.perf_counter() - started)
+        return _error_row(point, error, running_s() - started)
 
 
 def _found_row(point: Point, result: object) -> Row:
