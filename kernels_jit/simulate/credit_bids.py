@@ -53,3 +53,9 @@ def bid(m, credit, place):
 def label_of(credit, output, into):
     """Where the place and the rank of the virtual channel stand that bids for an output from an input."""
     return credit.bids + PORTS_MOST + 2 * (output * PORTS_MOST + into)
+
+
+@inlined
+def is_guess(m, credit, output, into):
+    """Whether what bids for an output from an input is a head that speculates; not for `allocator: age`."""
+    return m[label_of(credit, output, into) + 1] >= PORTS_MOST

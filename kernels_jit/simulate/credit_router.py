@@ -33,7 +33,16 @@ from kernels_jit.layout.records import (
     PLACE_SHIFT,
     WAY_ENDS,
 )
-from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
+from kernels_jit.simulate.credit_bids import (
+    BIDDER_SHIFT,
+    PORT_MASK,
+    PORT_SHIFT,
+    RANK_SHIFT,
+    bid,
+    have_credit,
+    is_guess,
+    label_of,
+)
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place, next_due
@@ -152,13 +161,17 @@ def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
 
 
 @inlined
-def turn_to_pass(m, onward, channel, place, number):
+def turn_to_pass(m, credit, onward, channel, place, number):
     """When a virtual channel at an input has its turn at an output that its pointer alone chooses for; ends in its place.
 
-    Inputs come in turn from the output's pointer on, and at one input virtual channels by rank, as in `credit_bids.bid`.
+    Inputs come in turn from the output's pointer on, and at one input virtual channels by rank, as in `credit_bids.bid`. In
+    round robin heads that speculate come after all others.
     """
-    rank = channel.index - input_at(m, channel.input).first & PORT_MASK | np.int64(channel.given == _NONE) << PORT_SHIFT
-    return ((number - onward.grant & PORT_MASK) << PORT_SHIFT + 1 | rank) << PLACE_BITS | place
+    guesses = np.int64(channel.given == _NONE)
+    rank = channel.index - input_at(m, channel.input).first & PORT_MASK | guesses << PORT_SHIFT
+    turn = (number - onward.grant & PORT_MASK) << PORT_SHIFT + 1 | rank
+    turn |= (guesses & np.int64(credit.allocator == codes.ROUND_ROBIN)) << 2 * PORT_SHIFT + 1
+    return turn << PLACE_BITS | place
 
 
 @inner
@@ -262,8 +275,12 @@ def pass_as_granted(m, op, times, credit, router, wanted, cycle):
 
 @inner
 def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
-    """Round robin: each input chooses an output, each output takes one of the inputs that have chosen it."""
-    chosen = credit.matches  # by output: inputs that have chosen it, as bits
+    """Round robin: each input chooses an output, each output takes one of the inputs that have chosen it.
+
+    Both prefer those whose flits have a virtual channel to heads that speculate.
+    """
+    chosen, firmly = credit.matches, np.int64(0)
+    # At `chosen` by output the inputs that have chosen it, as bits; of the outputs in `firmly` these do not speculate.
     todo, inputs = wanted, np.int64(0)
     while todo != 0:
         output = lowest_bit(todo)
@@ -273,18 +290,32 @@ def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
     while inputs != 0:
         into = lowest_bit(inputs)
         inputs &= inputs - 1
-        todo, some = wanted, np.int64(0)
-        while todo != 0:
-            output = lowest_bit(todo)
-            some |= (m[credit.bids + output] >> into & 1) << output
-            todo &= todo - 1
-        m[chosen + first_from(some, input_of(m, router, into).accept)] |= np.int64(1) << into
+        some, firm = list_bids(m, credit, wanted, into)
+        output = first_from(choose(firm != 0, firm, some), input_of(m, router, into).accept)
+        bit, mine = np.int64(1) << output, np.int64(1) << into
+        if firm == 0 and firmly & bit != 0:
+            continue
+        m[chosen + output] = mine | choose(firm != 0 and firmly & bit == 0, 0, m[chosen + output])
+        firmly |= choose(firm != 0, bit, 0)
     while wanted != 0:
         output = lowest_bit(wanted)
         wanted &= wanted - 1
         if m[chosen + output] != 0:
             into = first_from(m[chosen + output], link_at(m, m[router.outputs + output]).grant)
             pass_on(m, op, times, credit, router, into, output, True, cycle)
+
+
+@inlined
+def list_bids(m, credit, wanted, into):
+    """The bits of the outputs that an input bids for, and of these of those that it has no head for which speculates."""
+    some, firm = np.int64(0), np.int64(0)
+    while wanted != 0:
+        output = lowest_bit(wanted)
+        wanted &= wanted - 1
+        bit = (m[credit.bids + output] >> into & 1) << output
+        some |= bit
+        firm |= choose(is_guess(m, credit, output, into), 0, bit)
+    return some, firm
 
 
 @inner

@@ -608,23 +608,28 @@ class CreditNetwork:
                     found[into] = output
                     taken.add(output)
         else:
-            found = self.match(wanted, inputs, outputs, router.switch_grant, router.switch_accept)
+            guesses = {pair for pair, ((is_guess, _), _) in label.items() if is_guess}
+            found = self.match(wanted, inputs, outputs, router.switch_grant, router.switch_accept, guesses)
         for into, output in found.items():
             _, link, channel = numbered[label[into, output][1] % len(numbered)]
             router.next_channel[into] = (channel.index + figures.input_speedup) % len(link.channels)
         return label, found
 
-    def match(self, wanted, inputs, outputs, grant, accept):
-        """Which output each input gets, of those that it wants. Pointers of a pair of the first round move past each other."""
+    def match(self, wanted, inputs, outputs, grant, accept, guesses=()):
+        """Which output each input gets, of those that it wants. Pointers of a pair of the first round move past each other.
+
+        `guesses`: pairs of an input and an output, wanted by heads that speculate; in round robin they come after all others.
+        """
         figures, found = self.figures, {}
         if figures.allocator == "round_robin":
             chosen = {}
             for into, some in wanted.items():
                 if some:
-                    chosen[into] = min(some, key=lambda output: (output - accept.get(into, 0)) % outputs)
+                    first = accept.get(into, 0)
+                    chosen[into] = min(some, key=lambda o: ((into, o) in guesses, (o - first) % outputs))
             for output in set(chosen.values()):
-                asking = [into for into in chosen if chosen[into] == output]
-                into = min(asking, key=lambda into: (into - grant.get(output, 0)) % inputs)
+                asking, first = [into for into in chosen if chosen[into] == output], grant.get(output, 0)
+                into = min(asking, key=lambda i: ((i, output) in guesses, (i - first) % inputs))
                 found[into] = output
                 grant[output], accept[into] = (into + 1) % inputs, (output + 1) % outputs
             return found
