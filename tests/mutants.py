@@ -59,6 +59,7 @@ MODULES = (
     "credit_router",
     "credit_schedule",
     "credit_source",
+    "credit_stages",
     "credit_waits",
     "credit_ways",
     "event_heap",

@@ -326,8 +326,20 @@ class CreditTables:
         rows, nodes = self._router_rows, layout.routers
         rows["routing"] = -(-layout.figures("routing_fs")[nodes] // layout.cycle_fs)
         rows["vc_allocation"] = layout.cycles(layout.figures("vc_allocation_fs")[nodes])
+        rows["stages"] = self._write_stages(nodes, rows["routing"])
         rows["inputs_n"] = layout.lane_n[nodes]
         rows["outputs_n"] = np.bincount(machine.edge_src, layout.channel_n, machine.node_count)[nodes]
+
+    def _write_stages(self, nodes: np.ndarray, routing: np.ndarray) -> np.ndarray:
+        """int64[router] where the stages of some routers stand that take more than a cycle, or 0; `routing` in cycles."""
+        layout = self._layout
+        traversal_fs = layout.figures("traversal_fs")[nodes]
+        words = words_of(r.STAGES) + layout.fan_out[nodes]
+        taken = np.where((routing > 1) | (traversal_fs > layout.cycle_fs), words, 0)
+        places = self._take(int(taken.sum())) + np.cumsum(taken) - taken
+        for place, fs in zip(places[taken > 0].tolist(), traversal_fs[taken > 0].tolist(), strict=True):
+            self._memory.rows(place, r.STAGES, 1)[:] = (-NEVER, -NEVER, fs)
+        return np.where(taken > 0, places, 0)
 
     def _write_memories(self) -> None:
         machine, control, layout = self._machine, self._control, self._layout
@@ -374,6 +386,9 @@ class CreditTables:
             rows[field] = codes.NONE
         if control.internal_speedup > 1:
             rows["crossing"] = rows["ending"] = 0
+        is_slow = layout.is_router[src] & (layout.figures("traversal_fs")[src] > layout.cycle_fs)
+        rows["stages"][is_slow] = self._router_rows["stages"][layout.router_of[src[is_slow]]]
+        rows["crossing"][is_slow] = rows["sending"][is_slow] = rows["ending"][is_slow] = 0
         if control.outstanding_packets:
             returns = memory.take(control.outstanding_packets * links)
             self._links["returns"] = returns + control.outstanding_packets * edges

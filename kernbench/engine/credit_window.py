@@ -28,7 +28,7 @@ class CreditWindow:
         furthest = max(int(way.max(initial=0)) for way in ways) + int(links["credit_fs"].max(initial=0))
         deepest = max(port.virtual_channels * port.buffer_flits for port in control.ports)
         waiting = deepest * int(links["full_fs"].max(initial=0))  # behind a fast switch
-        pipeline = max(port.routing_fs + port.vc_allocation_fs for port in control.ports)
+        pipeline = max(2 * port.routing_fs + port.vc_allocation_fs + port.traversal_fs for port in control.ports)
         memories = max((longest for _, longest in self._service_fs.values()), default=0) * (control.queue_flits + 2)
         return int(self._layout.cycles(furthest + waiting + pipeline + memories))
 

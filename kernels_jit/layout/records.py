@@ -447,10 +447,17 @@ ROUTER = record(
     int32("lanes"),  # place of its virtual channels, side by side
     int32("outputs"),  # place of the places of its links by port
     int32("switch"),  # place of its first INPUT
-    int32("ports"),
-    int32("inputs_n"),  # virtual channels of all its inputs
-    int32("outputs_n"),
+    int32("stages"),
+    int16("ports"),
+    int16("inputs_n"),  # virtual channels of all its inputs
+    int16("outputs_n"),
     words=8,
+)
+# The parts of a router that are no pipelines and take more than a cycle; then by port until when all is sent that has passed.
+STAGES = record(
+    "routed",  # the cycle in which it last began to route heads
+    "crossed_fs",  # the grant of flits that its crossbar took when it took some last, as if it had been free
+    "traversal_fs",  # of the crossbar
 )
 # An input of the switch of a router; a port has as many as the input speed-up. Links to other nodes have them, too.
 INPUT = record(
@@ -526,6 +533,7 @@ LINK = record(
     int32("returned_n"),  # how many of these cycles there are
     int32("source"),  # actor that sends what begins here
     int32("sending"),  # as `crossing`, from the source
+    int32("stages"),  # of its sender if that has a crossbar which takes more than a cycle, or 0
     words=24,
 )
 # What the receiver of a virtual channel knows of it, half a cache line. Only the receiver reads and writes it while flits go

@@ -25,6 +25,7 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, STEP_MASK
 from kernels_jit.simulate.credit_queue import later, queue_transfer
 from kernels_jit.simulate.credit_schedule import wake
+from kernels_jit.simulate.credit_stages import pass_crossbar
 from kernels_jit.simulate.credit_ways import is_at_link, link_on, way_of, way_place
 from kernels_jit.simulate.multicast import land_branch
 from kernels_jit.simulate.transfers import deliver
@@ -269,6 +270,8 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     if crossing == 0:
         start = max(start, link.free_fs)
     link.free_fs = start + link.full_fs
+    if rarely(link.stages != 0):
+        start = pass_crossbar(m, link, cycle * credit.cycle_fs, is_sent)
     link.flits += 1
     state.events += 1
     credit.moved = max(credit.moved, cycle)

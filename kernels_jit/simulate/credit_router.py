@@ -58,6 +58,7 @@ from kernels_jit.simulate.credit_link import (
     next_step,
     take_front,
 )
+from kernels_jit.simulate.credit_stages import begin_routing
 from kernels_jit.simulate.credit_ways import link_place, set_of, way_of, way_place
 
 _NONE = codes.NONE
@@ -113,7 +114,8 @@ def serve_router(m, op, times, credit, router, cycle):
             port, number = onward.port, (channel.input - router.switch) // INPUT_WORDS
             best, wants = credit.winners + port, credit.matches + number
             m[best] = min(
-                choose(outputs >> port & 1 == 0, NEVER, m[best]), turn_to_pass(m, onward, channel, place, number)
+                choose(outputs >> port & 1 == 0, NEVER, m[best]),
+                turn_to_pass(m, credit, onward, channel, place, number),
             )
             some = choose(inputs >> number & 1 == 0, 0, m[wants]) | np.int64(1) << port
             m[wants], mixed = some, mixed | choose(some & (some - 1) == 0, 0, some)
@@ -195,7 +197,8 @@ def fetch_way(m, place):
 def look_up(m, credit, router, channel, cycle):
     """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
     way = way_of(m, next_step(front_of(m, channel).flit))
-    channel.ready = cycle + router.routing
+    begun = begin_routing(m, router, cycle) if rarely(router.routing > 1) else cycle
+    channel.ready = begun + router.routing
     if rarely(way & BRANCHES != 0):
         begin_copies(m, credit, router, channel)
     else:

@@ -38,6 +38,7 @@ from kernels_jit.simulate.credit_link import (
 )
 from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import look_up
+from kernels_jit.simulate.credit_stages import sent_fs
 
 _NONE = codes.NONE
 _MOVES, _PIPELINE = word_of(r.WAITS, "moves"), word_of(r.WAITS, "pipeline")
@@ -135,7 +136,7 @@ def charge_fronts(m, credit, seen, cycle):
         kept = seen_front_at(m, credit.fronts + number * FRONT_WORDS)
         onward, cause = link_at(m, kept.onward), kept.cause
         if count_left(m, kept.channel, kept.at) < kept.left:
-            charge(m, credit, onward, _LINK_BUSY, onward.free_fs - onward.full_fs - cycle * credit.cycle_fs)
+            charge(m, credit, onward, _LINK_BUSY, sent_fs(m, onward) - onward.full_fs - cycle * credit.cycle_fs)
             cause = _MOVES
         elif cause == _LOST_CHANNEL and channel_at(m, kept.at).given != _NONE:
             cause = _PIPELINE
@@ -148,7 +149,7 @@ def charge_source(m, credit, link, flits, fs):
     """The last of some flits that stood before a link since a time crosses it: charge how much later that is than alone."""
     if credit.waits != _NONE:
         since_fs = first_cycle(credit, fs) * credit.cycle_fs
-        charge(m, credit, link, _SOURCE, link.free_fs - flits * link.full_fs - since_fs)
+        charge(m, credit, link, _SOURCE, sent_fs(m, link) - flits * link.full_fs - since_fs)
 
 
 @inlined

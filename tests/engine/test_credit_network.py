@@ -87,6 +87,37 @@ def test_a_batch_ends_in_the_recorded_cycles(batch, router, makespan, total):
     assert sum(last.values()) == total * 10**6
 
 
+TWO_ROUTING = {"routing_ns": 2, "virtual_channels": 1, "speculative": False}
+TWO_CROSSING = {"traversal_ns": 2, "buffer_flits": 16, "speculative": False}
+# Ends of flows, in cycles, of the same simulator on 4 x 4 nodes; all flits are there at 0.
+RECORDED_FLOWS = [
+    (TWO_ROUTING, ["4:6:2", "4:6:2", "13:5:2"], [21, 26, 22]),
+    ({"allocator": "round_robin", "virtual_channels": 2}, ["7:5:2", "8:5:2", "8:5:2", "10:5:2"], [12, 16, 18, 15]),
+    (TWO_CROSSING, ["0:3:4"], [26]),
+    (TWO_CROSSING, ["0:3:4"] * 3, [26, 32, 37]),
+]
+
+
+@pytest.mark.parametrize(("fields", "flows", "ends"), RECORDED_FLOWS)
+def test_flows_end_in_the_recorded_cycles(fields, flows, ends):
+    texts = [f"{src}:{dst}:{int(flits) * FLIT}" for src, dst, flits in (flow.split(":") for flow in flows)]
+    assert run(load(k=4, **fields), *texts).end_fs.tolist() == [end * 10**6 for end in ends]
+
+
+@pytest.mark.parametrize(("start", "end"), [(3, 20), (4, 21), (5, 22), (6, 20)])
+def test_a_head_waits_for_those_that_are_being_routed(start, end):
+    """It comes to the router in the middle in cycle 8 and would be routed until 11; another comes 2 cycles after its start."""
+    result = run(load(w=3, h=3, routing_ns=3), f"3:5:{FLIT}", f"4:1:{FLIT}@{start}")
+    assert result.end_fs[0] == end * 10**6
+
+
+@pytest.mark.parametrize(("start", "end"), [(2, 17), (3, 18), (4, 19), (5, 17)])
+def test_a_flit_waits_for_those_in_the_crossbar(start, end):
+    """In the middle it gets the switch in cycle 7, and another one 2 cycles after its start; both cross for 3 cycles."""
+    result = run(load(w=3, h=3, traversal_ns=3), f"3:5:{FLIT}", f"4:1:{FLIT}@{start}")
+    assert result.end_fs[0] == end * 10**6
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("flits", "share", "latency"), [(1, 0.15, 27.4749), (1, 0.3, 29.3133), (20, 0.2, 70.7513)])
 def test_uniform_traffic_takes_the_recorded_latency(flits, share, latency):

@@ -32,9 +32,9 @@ class Copy:
     """Where the packet at the front of a buffer goes on to; of one to many destinations a copy goes over each link."""
 
     step: int
+    ready_fs: int  # when it may first ask: for a channel, then for the switch
     passed: int = 0  # flits that have gone there and still stand in the buffer
     onward: tuple[Link, Channel] | None = None  # the link and channel that it has got
-    ready_fs: int = 0  # when it may first ask for the switch
     is_over: bool = False  # the tail has gone there
 
 
@@ -49,7 +49,7 @@ class Channel:
     held: bool = False  # by a packet
     tail_sent: bool = False
     buffer: deque[tuple[int, Flit]] = field(default_factory=deque)  # each since when it can be seen there
-    since_fs: int = 0  # the head at the front may ask from then on
+    since_fs: int = 0  # the head at the front is there since then
     copies: list[Copy] = field(default_factory=list)  # of the packet at the front
 
 
@@ -65,7 +65,22 @@ class Link:
     credit_fs: int  # from a flit's leaving the buffer until its credit can be used
     end_credit_fs: int  # from the arrival of a flit at its end until then
     channels: list[Channel]
-    free_fs: int = 0
+    free_fs: int = 0  # for the switch
+    sent_fs: int = 0  # all that has passed the switch
+
+
+@dataclass
+class Stage:
+    """A part of a router that is not a pipeline: it takes all that stands before it, and is then busy for a time."""
+
+    busy_fs: int
+    begun_fs: int = -(1 << 62)
+
+    def take(self, time):
+        """When it begins with what comes at a time."""
+        if time > self.begun_fs:
+            self.begun_fs = max(time, self.begun_fs + self.busy_fs)
+        return self.begun_fs
 
 
 @dataclass
@@ -77,6 +92,8 @@ class Router:
     inputs: dict[int, tuple[int, Link, Channel]]  # (port, link, channel) by number
     outputs: dict[int, tuple[int, Link, Channel]]
     ports: int
+    routing: Stage
+    crossbar: Stage
     flits: int = 0  # in its buffers and under way to them
     channel_grant: dict[int, int] = field(default_factory=dict)  # by output channel: the input channel that comes first
     channel_accept: dict[int, int] = field(default_factory=dict)
@@ -162,7 +179,8 @@ class CreditNetwork:
                 )
                 inputs = [self.links[link.number ^ 1] for link in outputs]
                 found = ports_of[node], number_channels(inputs), number_channels(outputs), len(outputs)
-                self.routers[node] = Router(int(machine.node_overhead_fs[node]), *found)
+                stages = Stage(self.up(ports_of[node].routing_fs)), Stage(ports_of[node].traversal_fs)
+                self.routers[node] = Router(int(machine.node_overhead_fs[node]), *found, *stages)
         for node, memory in machine.terminals.items():
             stations = [engine.station(memory.first_station + stripe) for stripe in range(memory.stripes)]
             inputs = [link for link in self.links if machine.edge_dst[link.number] == node]
@@ -308,8 +326,7 @@ class CreditNetwork:
         source.flits -= 1
         source.sent += not is_reply
         flit = Flit(flight, source.flits == 0, step, first)
-        begun = max(now, source.link.free_fs)
-        self.cross(now, source.link, source.channel, flit, begun, begun + source.link.full_fs)
+        self.cross(now, source.link, source.channel, flit, now, source.link.full_fs)
         if flit.tail:
             source.packet = source.channel = None
             if is_reply:
@@ -345,8 +362,11 @@ class CreditNetwork:
         if is_reply:
             source.reply = source.replies.popleft()[0], flits
 
-    def cross(self, now, link, channel, flit, begun, departed):
-        """A flit goes over a link: to the buffer behind it, or to its destination."""
+    def cross(self, now, link, channel, flit, begun, leaving):
+        """A flit that may begin on a link at a time goes over it, to the buffer behind it or to its destination.
+
+        `leaving`: from its beginning until it has left, in fs.
+        """
         engine, figures = self.engine, self.figures
         channel.credits -= 1
         self.unsettled[id(channel)] = channel
@@ -355,12 +375,14 @@ class CreditNetwork:
                 channel.held = False
             else:
                 channel.tail_sent = True
-        link.free_fs = begun + link.full_fs
+        link.free_fs = max(now, link.free_fs) + link.full_fs
+        begun = max(begun, link.sent_fs)
+        link.sent_fs = begun + link.full_fs
         station = engine.stations[link.number]
         station.busy_fs += link.full_fs
         station.flits += 1
         engine.events += 1
-        arrival = departed + link.propagation_fs
+        arrival = begun + leaving + link.propagation_fs
         flight, (onward, end) = flit.flight, self.after(flit.flight, flit.step)
         gathers = any(engine.tables.store_and_forward[step] for step in onward)
         if onward and not gathers:
@@ -482,7 +504,7 @@ class CreditNetwork:
                 onward, other = copy.onward
                 if now >= copy.ready_fs and other.credits and self.is_free(now, onward):
                     established[number] = channel, copy, onward, flit
-            elif now >= self.up(max(channel.since_fs, flit[0]) + pipeline.routing_fs):
+            elif now >= copy.ready_fs:
                 onward, allowed = self.step(copy.step)
                 free = [other for other in allowed if not other.held]
                 asking[number] = channel, copy, onward, free
@@ -515,7 +537,8 @@ class CreditNetwork:
                 continue
             if not channel.copies:
                 flit = channel.buffer[0][1]
-                channel.copies = [Copy(step) for step in self.after(flit.flight, flit.step)[0]]
+                ready_fs = router.routing.take(now) + router.routing.busy_fs
+                channel.copies = [Copy(step, ready_fs) for step in self.after(flit.flight, flit.step)[0]]
             for number, copy in enumerate(channel.copies):
                 waits = not copy.is_over and copy.passed < len(channel.buffer)
                 if waits and channel.buffer[copy.passed][0] <= now:
@@ -545,9 +568,9 @@ class CreditNetwork:
             copy.onward, copy.is_over = None, True
         if all(each.passed for each in channel.copies):
             self.leave(now, router, router.inputs[number % len(router.inputs)][1], channel)
-        begun = max(now, onward.free_fs)
-        departed = begun + figures.switch_allocation_fs + max(figures.traversal_fs, onward.full_fs)
-        self.cross(now, onward, other, flit._replace(step=copy.step), begun, departed)
+        begun = router.crossbar.take(now)  # as if it were there at once; all are there as much later
+        leaving = figures.switch_allocation_fs + max(figures.traversal_fs, onward.full_fs)
+        self.cross(now, onward, other, flit._replace(step=copy.step), begun, leaving)
         return True
 
     def leave(self, now, router, link, channel):

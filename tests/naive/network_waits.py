@@ -36,22 +36,19 @@ class WaitCounts:
 
     def find_cause(self, now, router, channel, copy, onward, allowed):
         """Why the front of a copy stays in a cycle, if it does."""
+        if now < copy.ready_fs:
+            return "pipeline"
         if copy.onward:
-            if now < copy.ready_fs:
-                return "pipeline"
             if not copy.onward[1].credits:
                 return "no_credit"
             return "lost_switch" if self.network.is_free(now, onward) else "link_busy"
-        came = max(channel.since_fs, channel.buffer[copy.passed][0])
-        if now < self.network.up(came + router.figures.routing_fs):
-            return "pipeline"
         return "no_channel" if all(other.held for other in allowed) else "lost_channel"
 
     def charge(self, now, found):
         """The router has been served: each front has moved, or the cycle goes to what it waits for."""
         for channel, copy, left, since, onward, cause in found:
             if len(channel.buffer) - copy.passed < left:
-                begun = onward.free_fs - onward.full_fs
+                begun = onward.sent_fs - onward.full_fs
                 self.fs[onward.number, "link_busy"] += begun - now
                 self.stayed_fs += begun - since + self.cycle
                 cause = "moves"
@@ -61,7 +58,7 @@ class WaitCounts:
 
     def charge_source(self, link, flits, since):
         """The last of some flits that stood before a link since a time goes over it: how much later than alone."""
-        self.fs[link.number, "source"] += link.free_fs - flits * link.full_fs - since
+        self.fs[link.number, "source"] += link.sent_fs - flits * link.full_fs - since
 
     def charge_memory(self, link, fs):
         """A flit was in the buffer of a memory so long."""
