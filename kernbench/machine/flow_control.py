@@ -33,6 +33,14 @@ class Reuse(StrEnum):
     TAIL_CREDIT = "tail_credit"  # when all credits are back, too
 
 
+class Dateline(StrEnum):
+    """Which packets on a ring have the second half of the virtual channels, so that the first closes no cycle."""
+
+    NONE = "none"  # all packets have all channels
+    CROSS = "cross"  # those behind the dateline
+    PACKET = "packet"  # those that cross it, on all links of that ring
+
+
 @dataclass(frozen=True, slots=True)
 class PortControl:
     """The ports of a class of nodes: the buffers behind their inputs, and the pipeline of such a router; times in fs."""
@@ -65,7 +73,7 @@ class FlowControl:
     internal_speedup: int  # cycles of routers in the time of a flit on the fastest link
     reuse: str
     outstanding_packets: int  # of a source; 0: without limit
-    dateline: bool = False  # packets behind the dateline of a ring have channels of their own
+    dateline: str = Dateline.NONE
     layers: int = 0  # of virtual channels, for requests and for replies; 0: requests and replies share them
     queue_flits: int = 0  # that wait at a channel of a memory
     reply_packets: int = 0  # of a memory: read, or being read, and not yet sent
@@ -77,26 +85,26 @@ class FlowControl:
         return cls(tuple(PortControl(**port) for port in given.pop("ports")), **given)
 
     def kind(self, place: Kind, is_reply: int) -> Kind:
-        """The kind of a step of a route: `place` is its layer, or with datelines its side (see `rings.find_sides`)."""
+        """The kind of a step of a route: `place` is its layer, or with datelines its half (see `rings.find_halves`)."""
         return 2 * place + is_reply if self.layers else place
 
     def channels_of(self, kind: int, count: int) -> range:
         """Of `count` virtual channels those that a packet may take on a link; `kind` is that of a step of its route.
 
-        With layers half of them are for requests and half for replies. Of these, or of all, half are for either side of a
-        dateline; without datelines the first layer has all that others leave.
+        With layers half of them are for requests and half for replies. A dateline divides these, or all, into two halves;
+        without datelines the first layer has all that others leave.
         """
         if not self.layers:
-            return self._on_side(kind, range(count))
+            return self._half(kind, range(count))
         place, is_reply = divmod(kind, 2)
         own = range(count)[count // 2 :] if is_reply else range(count // 2)
-        if self.dateline:
-            return self._on_side(place, own)
+        if self.dateline != Dateline.NONE:
+            return self._half(place, own)
         rest = own.stop - (self.layers - 1)
         return range(rest + place - 1, rest + place) if place else range(own.start, rest)
 
-    def _on_side(self, side: int, own: range) -> range:
+    def _half(self, number: int, own: range) -> range:
         half = len(own) // 2
-        if side == 0 or half == 0 or not self.dateline:
+        if number == 0 or half == 0 or self.dateline == Dateline.NONE:
             return own
-        return own[:half] if side == 1 else own[half:]
+        return own[:half] if number == 1 else own[half:]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from kernbench.components.port import BUFFER_MOST, CHANNELS_MOST
-from kernbench.machine.flow_control import Allocator, FlowControl, PortControl, Reuse
+from kernbench.machine.flow_control import Allocator, Dateline, FlowControl, PortControl, Reuse
 from kernbench.schema.fields import Count, Ns
 from kernbench.schema.model import Model
 
@@ -65,8 +65,10 @@ class MeshFlowControlSpec(FlowControlSpec):
         1, description="time from the grant of the switch until the flit has left its buffer"
     )
     traversal_ns: Ns = Field(1, description="time through the crossbar")
-    dateline: bool = Field(
-        True, description="on a torus, half the virtual channels are for packets behind the dateline of a ring"
+    dateline: Dateline | None = Field(
+        None,
+        description="on a torus, packets that have half the virtual channels: cross: those behind the dateline of a ring; "
+        "packet: those that cross it, on the whole ring; none: all have all; if not given packet, on a one-way torus cross",
     )
 
 
@@ -79,6 +81,6 @@ def build_flow_control(spec: FlowControlSpec, ports: tuple[PortControl, ...], **
     return FlowControl(ports, **{**given, "outstanding_packets": spec.outstanding_packets or 0}, **more)
 
 
-def build_mesh_flow_control(spec: MeshFlowControlSpec) -> FlowControl | None:
-    """The flow control of a checked topology whose ports are alike; None if unbounded."""
-    return build_flow_control(spec, (PortControl.of(spec),), dateline=spec.dateline)
+def build_mesh_flow_control(spec: MeshFlowControlSpec, dateline: Dateline) -> FlowControl | None:
+    """The flow control of a checked topology whose ports are alike; None if unbounded. `dateline`: if none is given."""
+    return build_flow_control(spec, (PortControl.of(spec),), dateline=spec.dateline or dateline)

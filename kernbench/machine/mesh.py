@@ -18,6 +18,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kernbench.machine.builder import Builder
+from kernbench.machine.flow_control import Dateline
 from kernbench.machine.flow_control_spec import MeshFlowControlSpec, build_mesh_flow_control
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
@@ -95,9 +96,9 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         for network in range(spec.networks):
             router, ports = routers[row, col, network], (_LOCAL, _LOCAL)
             builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs, ports=ports)
-    flow_control = build_mesh_flow_control(spec)
+    flow_control = build_mesh_flow_control(spec, Dateline.CROSS if shape.one_way else Dateline.PACKET)
     if flow_control and shape.torus:
-        remedy = "set virtual_channels to 2 or more and dateline to true, or torus to false"
+        remedy = "set virtual_channels to 2 or more and dateline to cross, or torus to false"
         check_rings(_rings(shape), flow_control, spec.virtual_channels, remedy)
     return builder.finish(
         name=name,

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.part_index import Places, Shape
-from kernbench.machine.rings import find_sides
+from kernbench.machine.rings import find_halves
 
 _NODE = re.compile(r"node\[(\d{1,18})\]\[(\d{1,18})\]")
 _INDEX = re.compile(r"\d{1,18}")  # more digits name no node, and Python reads no integer of thousands
@@ -83,11 +83,11 @@ class MeshPlaces(Places):
             found.append((self._router(row, to_col, network), self._router((row + step) % self.h, to_col, network)))
         return found
 
-    def sides(self, nodes: Sequence[int]) -> list[int]:
-        """As `rings.find_sides`; 0 for all links where there are no rings."""
+    def halves(self, nodes: Sequence[int], dateline: str) -> list[int]:
+        """As `rings.find_halves`; 0 for all links where there are no rings."""
         if not self.mesh.torus:
-            return super().sides(nodes)
-        return find_sides([self._place_of[node] for node in nodes])
+            return super().halves(nodes, dateline)
+        return find_halves([self._place_of[node] for node in nodes], dateline)
 
     def endpoint(self, row: int, col: int) -> int:
         """The node of an endpoint. Errors: InputError for a row or column that the mesh lacks."""

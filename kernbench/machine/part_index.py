@@ -115,8 +115,8 @@ class Places:
         self._link_chiplets = link_chiplets(shape.io_sides, self._network.directions) if self._network else {}
         self._cpu_servers = {nodes[name]: server for name, server in servers.items() if name in nodes}
 
-    def sides(self, nodes: Sequence[int]) -> list[int]:
-        """On which side of the dateline of a ring each link of a way is; here there is none, so 0."""
+    def halves(self, nodes: Sequence[int], dateline: str) -> list[int]:  # noqa: ARG002
+        """As `rings.find_halves`; here there is no ring, so 0."""
         return [0] * (len(nodes) - 1)
 
     @property

@@ -1,17 +1,19 @@
-"""Rings of tori: the sides of their datelines, and the check of their channels.
+"""Rings of tori: the halves of virtual channels that a dateline divides, and the check that no packets stand still there.
 
-Where packets go along one dimension and then along the other, a cycle of channels lies on one ring. A dateline breaks it: the
-packets behind it have channels of their own (W. J. Dally and C. L. Seitz, see `channel_dependencies`).
+Where packets go along one dimension and then along the other, a cycle of channels lies on one ring. A dateline breaks it: some
+packets have channels of their own (W. J. Dally and C. L. Seitz, see `channel_dependencies`), those behind it, or those that
+cross it. The latter suffices where no way has all links of a ring between its two ends, as where packets go the shorter way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby, pairwise, takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.errors import InputError
 from kernbench.machine.channel_dependencies import Channels, check_channels
+from kernbench.machine.flow_control import Dateline
 
 if TYPE_CHECKING:
     from kernbench.machine.flow_control import FlowControl
@@ -27,25 +29,37 @@ class Ring(NamedTuple):
     hops: int  # of the longest way
 
 
-def find_sides(places: Sequence[Place | None]) -> list[int]:
-    """On which side of the dateline of a ring each link of a way is: 1 before, 2 after, 0 on no ring.
+def find_halves(places: Sequence[Place | None], dateline: str) -> list[int]:
+    """Which half of the virtual channels a packet takes on each link of a way: 1 or 2, or 0 on no ring.
 
     `places` are those of the nodes of the way; None, or the place of the node before, is off the rings. The dateline of a ring
     is its link between the first and the last index, which is after it.
     """
-    found, along, crossed = list[int](), -1, False
-    for before, after in pairwise(places):
-        if before is None or after is None or before == after:
-            along, crossed = -1, False
-            found.append(0)
-            continue
-        (a, b), (to_a, to_b) = before, after
-        dimension = int(b == to_b)
-        crossed &= dimension == along
-        crossed |= abs(to_a - a) + abs(to_b - b) > 1
-        along = dimension
-        found.append(1 + crossed)
+    found = list[int]()
+    for is_on_ring, links in groupby(pairwise(places), _dimension_of):
+        way = list(links)
+        found += [0] * len(way) if is_on_ring is None else halves_along(map(_closes, way), dateline)
     return found
+
+
+def halves_along(closes: Iterable[bool], dateline: str) -> list[int]:
+    """The halves on links along one ring, of which some close it."""
+    links = list(closes)
+    if not any(links):
+        return [1] * len(links)
+    before = 0 if dateline == Dateline.PACKET else links.index(True)
+    return [1] * before + [2] * (len(links) - before)
+
+
+def _dimension_of(link: tuple[Place | None, Place | None]) -> int | None:
+    """The dimension along which a link leads; None: it is on no ring."""
+    before, after = link
+    return None if before is None or after is None or before == after else int(before[1] == after[1])
+
+
+def _closes(link: Any) -> bool:
+    (a, b), (to_a, to_b) = link
+    return abs(to_a - a) + abs(to_b - b) > 1
 
 
 def check_classes(control: FlowControl) -> None:
@@ -65,18 +79,18 @@ def check_rings(rings: Iterable[Ring], control: FlowControl, channels: int, reme
 
 
 def _ways(ring: Ring, control: FlowControl, channels: int, is_reply: int) -> Iterator[list[Channels]]:
-    """The longest ways from each router of a ring, in each direction."""
+    """The longest ways from each router of a ring, in each direction, and the longest that do not cross the dateline."""
     for start in range(len(ring.routers) if len(ring.routers) > 2 else 0):
         for step in ring.steps:
-            yield _way(ring, control, channels, start, step, is_reply)
+            places = [(start + step * hop) % len(ring.routers) for hop in range(ring.hops + 1)]
+            links = list(pairwise(places))
+            for way in (links, list(takewhile(lambda link: abs(link[1] - link[0]) == 1, links))):
+                yield _way(ring, control, channels, way, is_reply)
 
 
-def _way(ring: Ring, control: FlowControl, channels: int, start: int, step: int, is_reply: int) -> list[Channels]:
-    found, at, side = list[Channels](), start, 1
-    for _ in range(ring.hops):
-        to = (at + step) % len(ring.routers)
-        side = 2 if abs(to - at) > 1 else side
-        kind = control.kind(side, is_reply)
-        found.append((f"{ring.routers[at]} -> {ring.routers[to]}", control.channels_of(kind, channels)))
-        at = to
-    return found
+def _way(ring: Ring, control: FlowControl, channels: int, way: list[tuple[int, int]], is_reply: int) -> list[Channels]:
+    halves = halves_along((abs(to - at) > 1 for at, to in way), control.dateline)
+    return [
+        (f"{ring.routers[at]} -> {ring.routers[to]}", control.channels_of(control.kind(half, is_reply), channels))
+        for (at, to), half in zip(way, halves, strict=True)
+    ]

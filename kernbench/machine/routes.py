@@ -246,12 +246,12 @@ class Routing:
             self._ids[(*key, number) if number else key] = first + number
 
     def _tree_channels(self, tree: MulticastTree) -> dict[int, int]:
-        """The kind of virtual channels on each link of a tree: that on the way to any destination behind it."""
+        """The kind of virtual channels on each link of a tree: the last of those on the ways to destinations behind it."""
         found = dict[int, int]()
         if self._machine.flow_control:
             for way in tree.ways:
-                links = np.array(way, np.int64)
-                found.update(zip(way, self._way(links)[:, 4].tolist(), strict=True))
+                kinds = self._way(np.array(way, np.int64))[:, 4].tolist()
+                found |= {link: max(kind, found.get(link, 0)) for link, kind in zip(way, kinds, strict=True)}
         return found
 
     def _branch(self, tree: MulticastTree, number: int, key: _Key, first: int, channels: dict[int, int]) -> _Route:
@@ -304,7 +304,8 @@ class Routing:
         assert control is not None
         if len(machine.channel_order) == 0:
             nodes = [*machine.edge_src[edges[1:]].tolist(), int(machine.edge_dst[edges[-1]])]
-            return np.array([control.kind(side, is_reply) for side in (0, *machine.places.sides(nodes))])
+            halves = machine.places.halves(nodes, control.dateline)
+            return np.array([control.kind(half, is_reply) for half in (0, *halves)])
         layers = layers_of(machine.channel_order, edges, whole, is_reply)
         if layers.max(initial=0) >= control.layers:
             raise UnreachableError(

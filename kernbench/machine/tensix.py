@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from kernbench.machine.builder import Builder
-from kernbench.machine.flow_control import FlowControl, PortControl
+from kernbench.machine.flow_control import Dateline, FlowControl, PortControl
 from kernbench.machine.flow_control_spec import build_flow_control
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
@@ -35,7 +35,7 @@ PITCH_MM = 1.0  # for pictures
 _MEMORY_PENALTY = 10**9  # more than any way over a network
 _EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)
 _MEMORIES = ("l1", "dram")
-_SIDES = 2  # of the dateline of a ring
+_HALVES = 2  # of the virtual channels, which a dateline divides
 ENGINES = ("unpack", "matrix", "vector", "pack")
 
 
@@ -76,7 +76,7 @@ def _flow_control(spec: TensixSpec) -> FlowControl | None:
     """The flow control of a chip, checked; None if its queues have no limit. Errors: InputError if packets may stand still."""
     ports, memory = (spec.tensix_port, spec.tensix_memory_port), spec.tensix_memory_port
     more = {"queue_flits": memory.queue_flits, "reply_packets": memory.reply_packets}
-    found = build_flow_control(spec, tuple(map(PortControl.of, ports)), dateline=True, layers=_SIDES, **more)
+    found = build_flow_control(spec, tuple(map(PortControl.of, ports)), dateline=Dateline.CROSS, layers=_HALVES, **more)
     if found:
         check_classes(found)
         remedy = "set tensix_port.virtual_channels to 4 or more: requests and replies, before and after the dateline"

@@ -9,7 +9,7 @@ from itertools import product
 
 from kernbench.errors import InputError
 from kernbench.machine.part_index import Places, Shape
-from kernbench.machine.rings import find_sides
+from kernbench.machine.rings import find_halves
 
 NETWORKS = 2
 READER_NETWORK, WRITER_NETWORK = 1, 0  # of kernels that read into a core, and of those that write from it
@@ -81,9 +81,9 @@ class TensixPlaces(Places):
         size = product(range(NETWORKS), range(self.grid.width), range(self.grid.height))
         return {self._nodes[router_name(network, x, y)]: (x, y) for network, x, y in size}
 
-    def sides(self, nodes: Sequence[int]) -> list[int]:
-        """As `rings.find_sides`."""
-        return find_sides([self._place_of.get(node) for node in nodes])
+    def halves(self, nodes: Sequence[int], dateline: str) -> list[int]:
+        """As `rings.find_halves`."""
+        return find_halves([self._place_of.get(node) for node in nodes], dateline)
 
     def physical(self, core: tuple[int, int]) -> tuple[int, int]:
         """The physical place of a core. Errors: InputError for one that the chip lacks."""

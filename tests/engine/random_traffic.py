@@ -339,6 +339,7 @@ def draw_credit_fields(random: Random) -> dict[str, Any]:
         "h": random.randint(1, 4),
         "torus": torus,
         "one_way": torus and random.random() < 0.3,
+        "dateline": "cross" if even else None,
         "networks": some((1, 1, 1, 2)),
         "link_gbs": 256 if even else some((256, 100, 37)),
         "endpoint_gbs": 256 if even else some((256, 300, 64)),

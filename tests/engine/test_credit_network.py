@@ -11,6 +11,7 @@ from kernbench.engine import Session
 from kernbench.errors import DeadlockError, LimitError, RunError
 from kernbench.limits import memory_budget
 from kernbench.machine import load_machine
+from kernbench.machine.flow_control import Dateline
 from kernbench.machine.flow_control_spec import MeshFlowControlSpec, build_mesh_flow_control
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
@@ -187,10 +188,8 @@ def test_no_credit_is_lost_and_no_buffer_is_over_its_depth():
 
 def test_packets_that_stand_still_are_named():
     """On a ring with one virtual channel, which a topology may not have."""
-    fields = {"flow_control": "credit", "virtual_channels": 1, "buffer_flits": 2, "dateline": False}
-    machine = replace(
-        load("torus_8x8", w=5, h=1), flow_control=build_mesh_flow_control(MeshFlowControlSpec.model_validate(fields))
-    )
+    spec = MeshFlowControlSpec(flow_control="credit", virtual_channels=1, buffer_flits=2)
+    machine = replace(load("torus_8x8", w=5, h=1), flow_control=build_mesh_flow_control(spec, Dateline.NONE))
     texts = [f"{node}:{(node + 2) % 5}:{20 * FLIT}" for node in range(5)]
     with pytest.raises(DeadlockError) as caught:
         run(machine, *texts)

@@ -1,5 +1,8 @@
 """Flow control: what a topology may say of it, the ports of routers, and channels that would wait for each other."""
 
+from dataclasses import replace
+from itertools import pairwise, product
+
 import pytest
 
 from kernbench import library
@@ -7,8 +10,9 @@ from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.machine.channel_dependencies import check_channels, find_cycle
 from kernbench.machine.compile_cache import load_compiled, save_compiled
-from kernbench.machine.intents import Intent
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.load import compile_machine
+from kernbench.machine.rings import Ring, check_rings, find_halves
 
 
 def load(name="mesh_8x8", **fields):
@@ -69,39 +73,68 @@ def test_ports_are_east_west_south_north_and_the_endpoint():
 
 
 @pytest.mark.parametrize(
-    ("src", "dst", "sides"),
+    ("src", "dst", "behind", "of_packet"),
     [
-        ((0, 1), (0, 3), [1, 1]),
-        ((0, 6), (0, 1), [1, 2, 2]),
-        ((0, 1), (0, 6), [1, 2, 2]),
-        ((6, 6), (1, 1), [1, 2, 2, 1, 2, 2]),
+        ((0, 1), (0, 3), [1, 1], [1, 1]),
+        ((0, 6), (0, 1), [1, 2, 2], [2, 2, 2]),
+        ((0, 1), (0, 6), [1, 2, 2], [2, 2, 2]),
+        ((6, 6), (1, 1), [1, 2, 2, 1, 2, 2], [2, 2, 2, 2, 2, 2]),
+        ((6, 6), (4, 1), [1, 2, 2, 1, 1], [2, 2, 2, 1, 1]),
     ],
 )
-def test_a_way_is_after_the_dateline_from_the_link_that_closes_the_ring(src, dst, sides):
+def test_a_packet_has_the_second_half_behind_the_dateline_or_on_all_of_a_ring_whose_dateline_it_crosses(
+    src, dst, behind, of_packet
+):
     machine = load("torus_8x8")
     ends = machine.places.endpoint(*src), machine.places.endpoint(*dst)
     nodes = machine.routing.path(*ends, Intent.ALL)
-    assert machine.places.sides(nodes) == [0, *sides, 0]
+    assert machine.places.halves(nodes, "cross") == [0, *behind, 0]
+    assert machine.places.halves(nodes, "packet") == [0, *of_packet, 0]
 
 
-def test_half_the_channels_are_before_the_dateline():
+def test_a_dateline_is_of_packets_but_where_they_go_around_rings_one_way():
+    assert load("torus_8x8").flow_control.dateline == "packet"
+    assert load("torus_8x8", one_way=True).flow_control.dateline == "cross"
+    assert load("torus_8x8", dateline="cross").flow_control.dateline == "cross"
+
+
+def test_a_multicast_has_the_second_half_on_all_of_a_ring_if_one_of_its_ways_crosses_the_dateline():
+    """Of node 6 on a ring of 8: to 7 before the dateline, to 1 behind it, and to 4 the other way."""
+    machine = load("torus_8x8", h=1, dateline="packet")
+    endpoint = machine.places.endpoint
+    to = [endpoint(0, column) for column in (1, 4, 7)]
+    route = machine.routing.multicast(endpoint(0, 6), to, Intent.ALL, RouteKind.MESSAGE)
+    tables = machine.routing.tables()
+    steps = slice(tables.start[route], tables.start[route + tables.branches[route]])
+    halves = zip(tables.station[steps].tolist(), tables.channels[steps].tolist(), strict=True)
+    found = {machine.station_name[link]: half for link, half in halves if half}
+    ways = (((6, 7), 2), ((7, 0), 2), ((0, 1), 2), ((6, 5), 1), ((5, 4), 1))
+    assert found == {f"node[0][{a}].router -> node[0][{b}].router": half for (a, b), half in ways}
+
+
+def test_a_dateline_divides_the_channels_into_halves():
     control = load("torus_8x8", virtual_channels=5).flow_control
-    assert [list(control.channels_of(side, 5)) for side in range(3)] == [[0, 1, 2, 3, 4], [0, 1], [2, 3, 4]]
-    small = load("torus_8x8", k=3, virtual_channels=5, dateline=False).flow_control
-    assert [list(small.channels_of(side, 5)) for side in range(3)] == [[0, 1, 2, 3, 4]] * 3
+    assert [list(control.channels_of(half, 5)) for half in range(3)] == [[0, 1, 2, 3, 4], [0, 1], [2, 3, 4]]
+    small = load("torus_8x8", k=3, virtual_channels=5, dateline="none").flow_control
+    assert [list(small.channels_of(half, 5)) for half in range(3)] == [[0, 1, 2, 3, 4]] * 3
 
 
 @pytest.mark.parametrize(
-    ("fields", "channels"),
-    [({"virtual_channels": 1}, "channel 0"), ({"virtual_channels": 4, "dateline": False}, "channels 0 to 3")],
+    ("fields", "first", "channels"),
+    [
+        ({"virtual_channels": 1}, 0, "channel 0"),
+        ({"virtual_channels": 4, "dateline": "none"}, 0, "channels 0 to 3"),
+        ({"virtual_channels": 4, "dateline": "packet"}, 1, "channels 2 to 3"),
+    ],
 )
-def test_a_ring_whose_channels_wait_for_each_other_is_named_hop_by_hop(fields, channels):
+def test_a_ring_whose_channels_wait_for_each_other_is_named_hop_by_hop(fields, first, channels):
     with pytest.raises(InputError) as caught:
         load("torus_8x8", w=4, h=2, one_way=True, **fields)
-    hops = ", ".join(f"node[0][{a}].router -> node[0][{(a + 1) % 4}].router on {channels}" for a in range(4))
+    nodes = [(first + hop) % 4 for hop in range(5)]
+    hops = ", ".join(f"node[0][{a}].router -> node[0][{b}].router on {channels}" for a, b in pairwise(nodes))
     assert str(caught.value) == (
         "packets can wait for each other for ever, since each of these channels waits for the next and the last for the "
-        f"first: {hops}; set virtual_channels to 2 or more and dateline to true, or torus to false"
+        f"first: {hops}; set virtual_channels to 2 or more and dateline to cross, or torus to false"
     )
 
 
@@ -117,10 +150,32 @@ def test_rings_on_which_no_way_has_two_hops_need_no_dateline(k):
     assert load("torus_8x8", k=k, virtual_channels=1).flow_control.ports[0].virtual_channels == 1
 
 
-@pytest.mark.parametrize("one_way", [False, True])
-def test_datelines_break_the_cycles_of_rings_of_any_length(one_way):
+@pytest.mark.parametrize(("dateline", "one_way"), [("packet", False), ("cross", False), ("cross", True)])
+def test_datelines_break_the_cycles_of_rings_of_any_length(dateline, one_way):
     for count in range(1, 20):
-        assert load("torus_8x8", w=count, h=1, virtual_channels=2, one_way=one_way).flow_control
+        assert load("torus_8x8", w=count, h=1, virtual_channels=2, dateline=dateline, one_way=one_way).flow_control
+
+
+@pytest.mark.parametrize("dateline", ["packet", "cross", "none"])
+def test_the_longest_ways_on_a_ring_show_each_cycle_that_all_ways_show(dateline):
+    """The ways of all pairs of nodes, of both halves of equally long ones: none of them are left out by the check."""
+    for count, one_way in product(range(3, 10), (False, True)):
+        control = replace(load("torus_8x8", one_way=True).flow_control, dateline=dateline)
+        ring = Ring(
+            [str(node) for node in range(count)], (1,) if one_way else (1, -1), count - 1 if one_way else count // 2
+        )
+        ways = []
+        for start, step, hops in product(range(count), ring.steps, range(1, ring.hops + 1)):
+            nodes = [(start + step * hop) % count for hop in range(hops + 1)]
+            halves = find_halves([(0, node) for node in nodes], dateline)
+            ways.append(
+                [(link, control.channels_of(half, 4)) for link, half in zip(pairwise(nodes), halves, strict=True)]
+            )
+        if find_cycle(ways) is None:
+            check_rings([ring], control, 4, "")
+        else:
+            with pytest.raises(InputError):
+                check_rings([ring], control, 4, "")
 
 
 def test_a_cycle_is_found_among_ways():

@@ -92,18 +92,18 @@ CREDIT = {"flow_control": "credit"}
 
 
 @pytest.mark.parametrize(
-    ("network", "ends", "sides"),
+    ("network", "ends", "halves"),
     [
         (0, ((0, 0), (4, 1)), [1, 1, 1, 1, 1, 1]),  # east, then south
         (0, ((4, 1), (0, 0)), [1, 1, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2]),  # each ring has a dateline of its own
         (1, ((0, 0), (0, 1)), [1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]),  # north
     ],
 )
-def test_a_way_is_after_the_dateline_of_a_ring_from_the_link_that_closes_it(network, ends, sides) -> None:
+def test_a_way_is_after_the_dateline_of_a_ring_from_the_link_that_closes_it(network, ends, halves) -> None:
     machine = load_machine("wormhole_n150", CREDIT)
     chip = machine.places
     nodes = machine.routing.path(chip.interface(ends[0], network), chip.l1(ends[1]), Intent.ALL)
-    assert chip.sides(nodes) == [0, *sides, 0, 0]
+    assert chip.halves(nodes, "cross") == [0, *halves, 0, 0]
 
 
 def test_requests_and_replies_have_channels_on_both_sides_of_a_dateline() -> None:
