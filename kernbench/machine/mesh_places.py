@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.part_index import Places, Shape
@@ -64,8 +65,7 @@ class MeshPlaces(Places):
         """The two ends of each link that a way between endpoints takes although others are as short.
 
         From an endpoint to itself, or where there are two networks, it is the link to its router. Along a ring whose directions
-        are equally long it is the first one: from nodes with an even sum of row and column it leads to rising indices, else to
-        falling ones. So the directions share such ways evenly, along rows and along columns.
+        are equally long it is the first one (see `_steps_half_around`).
         """
         mesh, start, end, found = self.mesh, self._endpoints.get(src), self._endpoints.get(dst), list[tuple[int, int]]()
         if start is None or end is None:
@@ -76,12 +76,23 @@ class MeshPlaces(Places):
             found.append((src, self._router(row, col, network)))
         if not mesh.torus or mesh.one_way:
             return found
-        step = 1 - 2 * ((row + col) % 2)
+        along, down = self._steps_half_around(start, end)
         if self.w > 2 and 2 * abs(to_col - col) == self.w:
-            found.append((self._router(row, col, network), self._router(row, (col + step) % self.w, network)))
+            found.append((self._router(row, col, network), self._router(row, (col + along) % self.w, network)))
         if self.h > 2 and 2 * abs(to_row - row) == self.h:
-            found.append((self._router(row, to_col, network), self._router((row + step) % self.h, to_col, network)))
+            found.append((self._router(row, to_col, network), self._router((row + down) % self.h, to_col, network)))
         return found
+
+    def _steps_half_around(self, start: tuple[int, int], end: tuple[int, int]) -> tuple[int, int]:
+        """Along the row and along the column, 1 to rising indices or -1 to falling ones, where both ways are equally long.
+
+        Nodes of a ring take turns, and the turn of each depends on its way along the other dimension, so uniform traffic loads
+        all links alike, of two networks as well. What goes half around both a row and a column, as in a transpose, turns as
+        other packets do that come along the row (docs/networks.md).
+        """
+        (row, col), (to_row, to_col) = start, end
+        across = ceil((to_col - col) % self.w / 2) + ceil(self.w / 4)  # even if it is half around
+        return 1 - 2 * ((col + row + to_row) % 2), 2 * ((row + across) % 2) - 1
 
     def halves(self, nodes: Sequence[int], dateline: str) -> list[int]:
         """As `rings.find_halves`; 0 for all links where there are no rings."""

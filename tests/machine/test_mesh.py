@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import product
 
 import pytest
 
@@ -46,6 +47,23 @@ def test_ways_follow_the_row_and_then_the_column(torus):
         down, right = abs(src[0] - dst[0]), abs(src[1] - dst[1])
         hops = min(down, 4 - down) + min(right, 5 - right) if torus else down + right
         assert len(way) == hops + 1
+
+
+@pytest.mark.parametrize("k", [4, 6, 8])
+def test_the_ways_of_a_transpose_that_are_half_a_ring_long_go_both_ways_and_turn_as_others_do(k):
+    """Packets that come to the turn from smaller columns, which rise, come from larger rows or go to smaller ones."""
+    machine, steps = load_machine("torus_8x8", {"k": k}), Counter()
+    for row, col in product(range(k), range(k)):
+        if row == col:
+            continue
+        nodes = machine.routing.path(machine.places.endpoint(row, col), machine.places.endpoint(col, row), Intent.ALL)
+        way = [place(machine.node_name[node]) for node in nodes[1:-1]]
+        turn = way.index((row, row))
+        along = (way[turn][1] - way[turn - 1][1] + 1) % k - 1
+        down = (way[turn + 1][0] - way[turn][0] + 1) % k - 1
+        assert along == -down
+        steps[along] += len(way) == k + 1
+    assert steps[1] == steps[-1] == k // 2
 
 
 @pytest.mark.parametrize(("w", "h"), [(5, 4), (3, 2), (8, 1)])
@@ -238,7 +256,7 @@ def _crossed(machine, sources) -> Counter:
     return crossed
 
 
-@pytest.mark.parametrize(("w", "h"), [(8, 8), (4, 6), (8, 1), (5, 4)])
+@pytest.mark.parametrize(("w", "h"), [(8, 8), (4, 6), (6, 10), (8, 1), (5, 4)])
 def test_both_directions_of_a_torus_carry_alike(w, h):
     """Ways half around a ring are shared by both directions: uniform traffic loads all links of a dimension equally."""
     machine = load_machine("torus_8x8", {"w": w, "h": h})
@@ -251,12 +269,19 @@ def test_both_directions_of_a_torus_carry_alike(w, h):
     assert len(columns) == (h > 1)
 
 
-def test_the_way_half_around_follows_from_the_source():
-    """From (0, 0) to rising indices in both dimensions, from (0, 1) to falling ones; at the turn it does not change."""
+def test_in_each_of_two_networks_both_directions_of_a_torus_carry_alike():
+    """64 links of each carry half of 256 ways, of which each has one hop a dimension on average."""
+    machine = load_machine("torus_8x8", {"k": 4, "networks": 2})
+    crossed = _crossed(machine, [machine.places.endpoint(row, col) for row in range(4) for col in range(4)])
+    assert list(crossed.values()) == [256 // 2 * 2 // 64] * 2 * 64
+
+
+def test_the_way_half_around_follows_from_both_ends():
+    """From (0, 0) to rising columns and falling rows, from (0, 1) to falling ones both times."""
     machine = load_machine("torus_8x8", {"k": 4})
     ways = []
     for src in ((0, 0), (0, 1)):
         there = (src[0] + 2, src[1] + 2)
         path = machine.routing.path(machine.places.endpoint(*src), machine.places.endpoint(*there), Intent.ALL)
         ways.append([place(machine.node_name[node]) for node in path[1:-1]])
-    assert ways == [[(0, 0), (0, 1), (0, 2), (1, 2), (2, 2)], [(0, 1), (0, 0), (0, 3), (3, 3), (2, 3)]]
+    assert ways == [[(0, 0), (0, 1), (0, 2), (3, 2), (2, 2)], [(0, 1), (0, 0), (0, 3), (3, 3), (2, 3)]]
