@@ -33,7 +33,7 @@ def test_every_field_of_the_default_machine_has_value_meaning_and_source(capsys:
     assert channel["place"].endswith("models/hbm.yaml:5:12")
     assert fields["mmu.model"]["choices"] == ["va", "pa", "la"]
     assert fields["sips.count"]["source"] == "set by the topology"
-    assert fields["packet_flits"]["source"] == "default"
+    assert fields["speculative"]["source"] == "default"
 
 
 def test_a_machine_is_shown_part_by_part(capsys: Capture) -> None:
@@ -54,11 +54,17 @@ def test_an_override_is_shown_as_one(capsys: Capture) -> None:
     assert (field["value"], field["source"]) == (64.0, "overridden")
 
 
+@pytest.mark.parametrize("name", ["sip_2x4x4", "mesh_8x8", "torus_8x8"])
+def test_machines_with_credits_differ_in_that_field_alone(name: str, capsys: Capture) -> None:
+    found = data(capsys, "--diff", name, f"{name}_credit")
+    assert [(one["field"], one["a"], one["b"]) for one in found["fields"]] == [("flow_control", "unbounded", "credit")]
+
+
 def test_the_fields_in_which_machines_differ(capsys: Capture) -> None:
-    found = data(capsys, "--diff", "sip_2x4x4", "sip_2x4x4_credit")
+    found = data(capsys, "--diff", "mesh_8x8", "torus_8x8_credit")
     assert [(one["field"], one["a"], one["b"]) for one in found["fields"]] == [
         ("flow_control", "unbounded", "credit"),
-        ("packet_flits", "16", "8"),
+        ("torus", "false", "true"),
     ]
 
 
