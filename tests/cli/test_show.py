@@ -33,7 +33,7 @@ def test_every_field_of_the_default_machine_has_value_meaning_and_source(capsys:
     assert channel["place"].endswith("models/hbm.yaml:5:12")
     assert fields["mmu.model"]["choices"] == ["va", "pa", "la"]
     assert fields["sips.count"]["source"] == "set by the topology"
-    assert fields["packet_flits"]["source"] == "default"
+    assert fields["speculative"]["source"] == "default"
 
 
 def test_a_machine_is_shown_part_by_part(capsys: Capture) -> None:
