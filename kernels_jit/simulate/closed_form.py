@@ -27,11 +27,15 @@ They are numpy's because numba compiles a function once for each literal it is c
 
 @jit
 def part_fs(nbytes, quantum, full_fs, flit_bytes):
-    """Service of a flit: a partial one pays for its bytes, rounded up to the station's quantum; the result rounded up."""
-    if nbytes >= flit_bytes:
-        return full_fs
+    """Service of a flit: a partial one pays for its bytes, rounded up to the station's quantum; the result rounded up.
+
+    The bytes times `full_fs` need not fit into a word, so what a byte takes is divided first.
+    """
     padded = (nbytes + quantum - 1) // quantum * quantum
-    return (padded * full_fs + flit_bytes - 1) // flit_bytes
+    if padded >= flit_bytes:
+        return full_fs
+    whole = full_fs // flit_bytes
+    return padded * whole + (padded * (full_fs - whole * flit_bytes) + flit_bytes - 1) // flit_bytes
 
 
 @inner

@@ -9,26 +9,30 @@ from kernbench.engine.network_waits import CAUSES
 from kernbench.errors import RunError
 from kernbench.program.ops import Op
 from kernbench.program.program import Program
+from tests.engine.live import LiveProgram, begin_again
 from tests.naive.engine import NaiveEngine
 
 MODES = ("flit", "hybrid")
 
 
 def find_difference(program: Program) -> str | None:
-    """What differs first between the interpreter and the loop in both modes, or None."""
-    program.flush()
-    naive = NaiveEngine(program).run()
+    """What differs first between the interpreter and the loop in both modes, or None. A live program has not run yet."""
+    fresh = begin_again(program)
+    fresh.flush()
+    naive = NaiveEngine(fresh).run(getattr(fresh, "on_ask", None))
     for mode in MODES:
-        if found := compare(program, mode, naive):
+        if found := compare(begin_again(program), mode, naive):
             return found
     return None
 
 
 def compare(program: Program, mode: str, naive: NaiveEngine) -> str | None:
     """What differs first between the loop in one mode and the interpreter, which has run, or None."""
-    session = Session(program, mode)
+    session, on_ask = Session(program, mode), None
+    if isinstance(program, LiveProgram):
+        on_ask = lambda thread: program.on_ask(thread, session.ask_fs or 0)  # noqa: E731
     try:
-        session.run()
+        session.run(on_ask)
     except RunError as error:
         return f"in {mode} mode the run is refused: {error}"
     found = describe_difference(session, naive)

@@ -45,6 +45,8 @@ SHARES = {
     "credit_multicasts": 0.016,
     "credit_sip_multicasts": 0.012,
     "tensix": 0.008,
+    "ascend": 0.02,
+    "agents": 0.012,
     "credit_tensix": 0.012,
     "credit_copies": 0.012,
     "credit_crowded": 0.012,

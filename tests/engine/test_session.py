@@ -46,6 +46,14 @@ def test_flits_follow_each_other_over_links(mode, nbytes, end):
 
 
 @BOTH
+@pytest.mark.parametrize(("nbytes", "end"), [(1, 82), (32, 91), (33, 171), (128, 331)])
+def test_a_flit_is_served_no_longer_than_a_full_one_where_a_burst_holds_several(mode, nbytes, end):
+    machine = BareMachine([LINK, (80, 128, 0, 0)], 1, [1], flit_bytes=32)
+    machine.route("write", [0, 1])
+    assert end_of_move(machine, nbytes, mode) == end
+
+
+@BOTH
 @pytest.mark.parametrize(("nbytes", "end"), [(256, 52), (2 * 256, 62), (5 * 256, 92)])
 def test_an_overhead_holds_the_first_flit_and_those_behind_it(mode, nbytes, end):
     machine = machine_of(LINK, LINK)
