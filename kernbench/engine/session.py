@@ -23,14 +23,14 @@ from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.jit_status import call_first
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
-from kernbench.engine.network_waits import CAUSES, NetworkWaits
+from kernbench.engine.network_waits import NetworkWaits
 from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, RunError
 from kernbench.modes import Mode, check_mode
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged
-from kernbench.program.ops import CLOCK
+from kernbench.program.ops import CLOCK, LONGEST_FS
 from kernbench.units import format_ns
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -135,7 +135,7 @@ class Session:
                     self._asking = False
                 self._load()
         elif status == codes.IDLE:
-            if self._memory["heap_n"] or self._memory["in_flight"]:
+            if self._memory["heap_n"] or self._memory["in_flight"] or self.now_fs >= LONGEST_FS:
                 raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
             seal_compiled()
         elif status == codes.LAY:
@@ -282,11 +282,10 @@ class Session:
         waits = None if credit is None else credit.waits
         if waits is None:
             return None
-        return NetworkWaits(
-            tuple(self.machine.station_name[: len(waits)]), {cause: waits[cause].copy() for cause in CAUSES}
-        )
+        return NetworkWaits.of(tuple(self.machine.station_name[: len(waits)]), waits)
 
     @property
     def server_busy_fs(self) -> np.ndarray:
-        """int64[server] busy time, summed over slots."""
-        return self._memory.table("servers", r.SERVER, len(self.machine.server_slots))["busy_fs"]
+        """float64[server] busy time, summed over slots, of which there may be a thousand."""
+        servers = self._memory.table("servers", r.SERVER, len(self.machine.server_slots))
+        return servers["busy_fs"] + servers["busy_carried"] * 2.0**r.BUSY_SHIFT

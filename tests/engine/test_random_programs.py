@@ -47,6 +47,7 @@ SHARES = {
     "tensix": 0.008,
     "ascend": 0.02,
     "agents": 0.012,
+    "ends": 0.02,
     "credit_tensix": 0.012,
     "credit_copies": 0.012,
     "credit_crowded": 0.012,
