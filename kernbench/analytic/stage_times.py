@@ -67,7 +67,7 @@ def list_stage_times(model: ProgramModel, node_times: NodeTimes) -> StageTimes:
             start.append(start[-1] + len(of))
         first.append(known[key])
     ends = np.array([np.frombuffer(key[0], np.int64) for key in known], np.int64).reshape(-1, 3)
-    terms = moves.ways.terms[np.concatenate(steps)].transpose(1, 2, 0)[:4]
+    terms = moves.ways.terms[np.concatenate(steps)].transpose(1, 2, 0)[:3]
     columns = *ends.T, *terms, np.concatenate(wire_fs)
     ways = queueing_bounds.Ways(np.array(start), *map(np.ascontiguousarray, columns))
     return StageTimes(node_times, np.array(first, np.int64), ways)

@@ -22,15 +22,14 @@ class Step(NamedTuple):
     """One step of a route, for the flits of one size of message."""
 
     full: Term  # service of a flit but the last
-    last: Term  # of the last, which may be partial
-    least: Term  # the smaller of the two
+    last: Term  # of the last, which may be partial: no longer
     overhead: Term
     turn: Term  # the most a flit may pay besides
     stripes: int
     store_and_forward: bool
 
 
-FULL, LAST, LEAST, OVERHEAD, TURN = range(5)  # terms of a step
+FULL, LAST, OVERHEAD, TURN = range(4)  # terms of a step
 
 
 class TransferClasses(NamedTuple):
@@ -40,7 +39,7 @@ class TransferClasses(NamedTuple):
     flits: np.ndarray  # int64[way]
     start: np.ndarray  # int64[way + 1] into `step`; messages of no bytes have none
     step: np.ndarray  # int64[] the steps of each way
-    terms: np.ndarray  # int64[step, 5, 2] atom and amount of full, last, least, overhead and turn
+    terms: np.ndarray  # int64[step, 4, 2] atom and amount of full, last, overhead and turn
     stripes: np.ndarray  # int64[step]
     store_and_forward: np.ndarray  # bool[step]
 
@@ -109,22 +108,19 @@ class _Steps:
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Terms, stripes and `store_and_forward` of all: see `TransferClasses`."""
         steps = list(self._steps)
-        terms = np.array([step[:5] for step in steps], np.int64).reshape(-1, 5, 2)
+        terms = np.array([step[:4] for step in steps], np.int64).reshape(-1, 4, 2)
         stripes = np.array([step.stripes for step in steps], np.int64)
         return terms, stripes, np.array([step.store_and_forward for step in steps], bool)
 
     def _make(self, at: int, last_bytes: int) -> Step:
         machine, basis, routes = self._machine, self._basis, self._routes
         station, flit_bytes = int(routes.station[at]), machine.flit_bytes
-        quantum = int(machine.stations.quantum_bytes[station])
         full, last = basis.service(station, flit_bytes), basis.service(station, last_bytes)
-        least = last if -(-last_bytes // quantum) * quantum <= flit_bytes else full
         passed = self._before[at] != NONE or station >= machine.edge_count  # not a link's own source
         overhead = basis.overhead(station, int(routes.overhead_fs[at])) if passed else (0, 0)
         return Step(
             full,
             last,
-            least,
             overhead,
             basis.turn(station),
             int(routes.stripes[at]),

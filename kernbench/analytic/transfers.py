@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.transfer_classes import FULL, LAST, LEAST, OVERHEAD, TransferClasses, find_transfer_classes
+from kernbench.analytic.transfer_classes import FULL, LAST, OVERHEAD, TransferClasses, find_transfer_classes
 from kernbench.arrays import expand_ranges, unique_rows
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _write_choices(
     length = np.array([len(of_segment) for of_segment in steps], np.int64)
     there: np.ndarray = np.arange(int(length.max(initial=0))) < length[:, None]  # bool[segment, place]
     step = np.concatenate([np.zeros(0, np.int64), *steps])
-    terms = np.zeros((*there.shape, 5, 2), np.int64)
+    terms = np.zeros((*there.shape, 4, 2), np.int64)
     terms[there] = ways.terms[step]
     stripes = np.ones(there.shape, np.int64)
     stripes[there] = ways.stripes[step]
@@ -119,12 +119,12 @@ def _write_choices(
     striped = stripes > 1
     striped[:, :1] &= flits <= stripes[:, :1]
     in_order = ~np.logical_or.accumulate(striped, axis=1) & (flits > 1)  # the first flit to come is a full one
-    first = forms_of(np.where(in_order[:, :, None], terms[:, :, FULL], terms[:, :, LEAST]))
-    least, overhead = forms_of(terms[:, :, LEAST]), forms_of(terms[:, :, OVERHEAD])
+    first = forms_of(np.where(in_order[:, :, None], terms[:, :, FULL], terms[:, :, LAST]))
+    last, overhead = forms_of(terms[:, :, LAST]), forms_of(terms[:, :, OVERHEAD])
     share, ends = -(-flits // stripes), (flits - 1) % stripes == 0  # the largest share is that with the last flit
     forms = np.cumsum(overhead, axis=1) + np.cumsum(first, axis=1) - first
-    forms += (share - ends)[:, :, None] * forms_of(terms[:, :, FULL]) + ends[:, :, None] * forms_of(terms[:, :, LAST])
-    forms += np.cumsum(least[:, ::-1], axis=1)[:, ::-1] - least
+    forms += (share - ends)[:, :, None] * forms_of(terms[:, :, FULL]) + ends[:, :, None] * last
+    forms += np.cumsum(last[:, ::-1], axis=1)[:, ::-1] - last
     of = np.repeat(np.arange(len(segments)), length)
     choices = unique_rows(np.column_stack([of, forms[there]])).rows
     return np.searchsorted(choices[:, 0], np.arange(len(segments) + 1)), np.ascontiguousarray(choices[:, 1:])

@@ -46,7 +46,7 @@ class Runs(NamedTuple):
     points: slice
     found: np.ndarray  # int64[run, FOUND_COLUMNS] of `kernels_jit.simulate.batch`
     times: np.ndarray  # TIME[run, row]
-    busy_fs: np.ndarray | None = None  # int64[run, part] of servers, then stations; a group keeps none
+    busy_fs: np.ndarray | None = None  # float64[run, part] of servers, then stations; a group keeps none
 
     @classmethod
     def of(cls, session: Session) -> Runs:

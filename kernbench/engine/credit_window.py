@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.arrays import unique_small
+from kernbench.machine.flit_service import padded_service_fs
 
 if TYPE_CHECKING:
     from kernbench.engine.credit_layout import CreditLayout
@@ -57,6 +58,6 @@ def _service_fs(machine: Machine) -> dict[int, tuple[int, int]]:
     for terminal in {each.first_station: each for each in machine.terminals.values()}.values():
         at = terminal.first_station
         full, smallest = int(stations.fs_per_flit[at]), min(int(stations.quantum_bytes[at]), flit)
-        least = -(-full * smallest // flit)
+        least = int(padded_service_fs(smallest, full, flit))
         found[at] = least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])
     return found

@@ -345,7 +345,7 @@ def find_limits(fs_per_flit: np.ndarray) -> np.ndarray:
     `fs_per_flit`: int64[point, station].
     """
     flit_fs = np.median(fs_per_flit, axis=1).astype(np.int64)
-    return np.minimum(flit_fs[:, None], NEVER // (4 * _SLACK_FLITS)) * (_PASS_FLITS, _SLACK_FLITS)
+    return np.minimum(flit_fs[:, None], NEVER // (4 * max(1, _SLACK_FLITS))) * (_PASS_FLITS, _SLACK_FLITS)
 
 
 def _aligned(words: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernbench.units import FS_PER_NS
+from kernels_jit.layout.records import CARRY_SHIFT
 
 # The causes in the order in which they are shown.
 CAUSES = (
@@ -35,11 +36,20 @@ class NetworkWaits:
     """The time that flits spent in the buffers of each link's sender, by cause; and before links and at memories."""
 
     links: tuple[str, ...]
-    fs: Mapping[str, np.ndarray]  # int64[link] of each of `CAUSES`
+    fs: Mapping[str, np.ndarray]  # object[link] of each of `CAUSES`: integers, which may need more than 64 bits
+
+    @classmethod
+    def of(cls, links: tuple[str, ...], waits: np.ndarray) -> NetworkWaits:
+        """The times of WAITS[link] of the loop's memory (`kernels_jit.layout.records`)."""
+        found: dict[str, np.ndarray] = {}
+        for cause in CAUSES:
+            first, carried = waits[cause].astype(object), waits[f"{cause}_carried"].astype(object)
+            found[cause] = first + (carried << CARRY_SHIFT)
+        return cls(links, found)
 
     @property
     def waiting_fs(self) -> np.ndarray:
-        """int64[link] of all causes but those that a flit alone has too."""
+        """object[link] of all causes but those that a flit alone has too."""
         return np.stack([self.fs[cause] for cause in CAUSES if cause not in _WORK]).sum(axis=0)
 
     @property

@@ -22,14 +22,14 @@ from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.jit_status import enter, running_s
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
-from kernbench.engine.network_waits import CAUSES, NetworkWaits
+from kernbench.engine.network_waits import NetworkWaits
 from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, RunError
 from kernbench.modes import Mode, check_mode
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged
-from kernbench.program.ops import CLOCK
+from kernbench.program.ops import CLOCK, LONGEST_FS
 from kernbench.units import format_ns
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -158,7 +158,7 @@ class Session:
     def _check_clock(self) -> None:
         """Check that a run has ended in which nothing can happen. Errors: RunError beyond the clock, RuntimeError for a bug."""
         memory, after = self._memory, f"after {format_ns(self.now_fs)}"
-        if memory["heap_n"] or memory.has_flits:
+        if memory["heap_n"] or memory.has_flits or self.now_fs >= LONGEST_FS:
             raise RunError(f"{after} the run goes beyond {CLOCK}; make it shorter")
         if memory["in_flight"]:
             raise RuntimeError(f"{after} nothing is left to do while transfers are under way: {memory['in_flight']}")
@@ -297,11 +297,10 @@ class Session:
         waits = None if credit is None else credit.waits
         if waits is None:
             return None
-        return NetworkWaits(
-            tuple(self.machine.station_name[: len(waits)]), {cause: waits[cause].copy() for cause in CAUSES}
-        )
+        return NetworkWaits.of(tuple(self.machine.station_name[: len(waits)]), waits)
 
     @property
     def server_busy_fs(self) -> np.ndarray:
-        """int64[server] busy time, summed over slots."""
-        return self._memory.table("servers", r.SERVER, len(self.machine.server_slots))["busy_fs"]
+        """float64[server] busy time, summed over slots, of which there may be a thousand."""
+        servers = self._memory.table("servers", r.SERVER, len(self.machine.server_slots))
+        return servers["busy_fs"] + servers["busy_carried"] * 2.0**r.BUSY_SHIFT

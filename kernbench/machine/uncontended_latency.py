@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.machine.flit_service import service_fs
+from kernels_jit.layout.records import NEVER
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -49,7 +50,7 @@ def find_uncontended_latency(machine: Machine, route: int, nbytes: int) -> Uncon
     steps = slice(int(tables.start[route]), int(tables.start[route + 1]))
     station, stripes = tables.station[steps], tables.stripes[steps]
     first_bytes = min(nbytes, machine.flit_bytes)
-    rest_fs = _divide(stations.fs_per_flit[station] * (nbytes - first_bytes), stripes * machine.flit_bytes)
+    rest_fs = _rest_fs(stations.fs_per_flit[station], nbytes - first_bytes, stripes * machine.flit_bytes)
     slowest = np.zeros(len(station), bool)
     start = 0
     for part in np.split(rest_fs, np.flatnonzero(tables.store_and_forward[steps])):
@@ -73,6 +74,7 @@ def _service_fs(machine: Machine, station: np.ndarray, nbytes: int) -> np.ndarra
     return service_fs(nbytes, stations.quantum_bytes[station], stations.fs_per_flit[station], machine.flit_bytes)
 
 
-def _divide(amount: np.ndarray | int, among: np.ndarray | int) -> np.ndarray:
-    """The quotient, rounded up."""
-    return -(-amount // np.asarray(among))
+def _rest_fs(full_fs: np.ndarray, nbytes: int, together_bytes: np.ndarray) -> np.ndarray:
+    """int64[step] how long bytes take where `together_bytes` take `full_fs`, rounded up; no longer than the clock counts."""
+    pairs = zip(full_fs.tolist(), together_bytes.tolist(), strict=True)
+    return np.array([min(-(-full * nbytes // together), NEVER) for full, together in pairs], np.int64)

@@ -32,7 +32,7 @@ class Queueing(NamedTuple):
 
 def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Queueing]:
     """Sums over all tagged jobs and transfers issued since a time, by name of operation, the longest service first."""
-    from kernels_jit.measure.tag_sums import COLUMNS, add_by_tag
+    from kernels_jit.measure.tag_sums import CARRY_SHIFT, COLUMNS, add_by_tag
 
     code, tag = program.op.values[:, 0], program.op_tag.values
     counted = (((code == Op.EXEC) | (code == Op.MOVE)) & (tag != 0))[program.op.entry]
@@ -42,13 +42,13 @@ def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Que
     queued, took = start_fs - times.issue_fs[row], times.end_fs[row] - start_fs
     sums = np.zeros((len(program.tags), COLUMNS), np.int64)
     add_by_tag(program.op_tag[row], queued, took, _uncontended_fs(program, counted, row, took), sums)
-    found = [
-        Queueing(name, count, queued_fs, contention_fs, took_fs - contention_fs, longest_fs)
-        for (name, _), (count, queued_fs, contention_fs, took_fs, longest_fs) in zip(
-            program.tags, sums.tolist(), strict=True
+    found: list[Queueing] = []
+    for (name, _), (count, longest_fs, *pairs) in zip(program.tags, sums.tolist(), strict=True):
+        queued_fs, contention_fs, took_fs = (
+            low + (carried << CARRY_SHIFT) for low, carried in zip(pairs[::2], pairs[1::2], strict=True)
         )
-        if count
-    ]
+        if count:
+            found.append(Queueing(name, count, queued_fs, contention_fs, took_fs - contention_fs, longest_fs))
     return sorted(found, key=lambda one: (-one.served_fs, one.name))
 
 

@@ -65,13 +65,13 @@ def find_bottlenecks(
 ) -> list[Bottleneck | None]:
     """The most utilised part of each run that does work, the first of equals; None where nothing was busy.
 
-    `part`: int64[busy part], rising; `busy_fs`: int64[run, busy part]; `window_fs`: int64[run] that they are of.
+    `part`: int64[busy part], rising; `busy_fs`: float64[run, busy part]; `window_fs`: int64[run] that they are of.
     """
     working = np.array([parts.kind[at] not in OCCUPIED for at in part.tolist()], bool)
     part, busy_fs = part[working], busy_fs[:, working]
     works = (window_fs > 0) & busy_fs.any(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # of runs whose window is empty
-        utilisation = busy_fs / (parts.slots[part] * window_fs[:, None])
+        utilisation = busy_fs / (parts.slots[part] * window_fs[:, None].astype(np.float64))
     found: list[Bottleneck | None] = []
     for run, works_at_all in enumerate(works.tolist()):
         if not works_at_all:
@@ -105,13 +105,13 @@ class BusyParts:
         self._server_count = len(machine.server_name)
 
     def fs(self, times: np.ndarray, fs_per_flit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """int64[run, busy part], but for turns between reads and writes; bool[run] whether all counted rows have ended.
+        """float64[run, busy part], but for turns between reads and writes; bool[run] whether all counted rows have ended.
 
         `times`: TIME[run, row]; `fs_per_flit`: int64[run, service] what a full flit takes at `station`.
         """
         from kernels_jit.measure.held_servers import sum_held
 
-        took = np.zeros((len(times), self._server_count), np.int64)
+        took = np.zeros((len(times), self._server_count))
         held = self._held, self._entry, self._counted
         missing = [sum_held(*held, own, busy) for own, busy in zip(times, took, strict=True)]
         served = self._services.fs(fs_per_flit, self._flit_bytes)

@@ -61,7 +61,7 @@ class Explanation:
     roofline: Roofline | None
     what_if: WhatIf | None  # None: the run is long, or cannot be repeated without its host
     parts: Parts
-    busy_fs: np.ndarray  # int64[part]
+    busy_fs: np.ndarray  # float64[part]
     window_fs: int  # of `busy_fs`
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
 
@@ -145,7 +145,7 @@ class Explanation:
 
     def _utilisation(self) -> np.ndarray:
         """float64[part]"""
-        return self.busy_fs / (self.parts.slots * max(self.window_fs, 1))
+        return self.busy_fs / (self.parts.slots * float(max(self.window_fs, 1)))
 
 
 def is_long(events: int) -> bool:

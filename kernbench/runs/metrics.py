@@ -76,7 +76,7 @@ class BatchMetrics:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Busy times of parts in each run: of the work of kernels over their time; without a launch of all over the makespan.
 
-        int64[busy part], int64[run, busy part] how long each was busy, int64[run] the window that this is of, and bool[run]
+        int64[busy part], float64[run, busy part] how long each was busy, int64[run] the window that this is of, and bool[run]
         whether all rows of kernels have ended.
         """
         if not self._execs:
@@ -114,9 +114,9 @@ def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
 
 
 def busy_of_run(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]:
-    """int64[part] how long each part of the machine was busy in one run, and of which window (fs)."""
+    """float64[part] how long each part of the machine was busy in one run, and of which window (fs)."""
     part, busy_fs, window_fs, _ = _metrics_of(session, launches).find_busy(Runs.of(session))
-    by_part = np.zeros(len(session.server_busy_fs) + len(session.station_busy_fs), np.int64)
+    by_part = np.zeros(len(session.server_busy_fs) + len(session.station_busy_fs))
     by_part[part] = busy_fs[0]
     return by_part, int(window_fs[0])
 

@@ -53,7 +53,6 @@ class Ways(NamedTuple):
     transfer: np.ndarray  # int64[way] column of the transfers' total times
     full: np.ndarray  # int64[2, step] atom and amount
     last: np.ndarray
-    least: np.ndarray
     overhead: np.ndarray
     wire_fs: np.ndarray  # int64[step]
 
@@ -86,14 +85,14 @@ def find_legs(ways: Ways, atoms_fs: np.ndarray, transfers_fs: np.ndarray, work_f
             for step in range(first, end):
                 time += _amount(ways.overhead, step, atoms)
                 legs.head[point, step] = time
-                time += _amount(ways.least, step, atoms) + ways.wire_fs[step]
+                time += _amount(ways.last, step, atoms) + ways.wire_fs[step]
                 legs.full[point, step] = _amount(ways.full, step, atoms)
                 legs.last[point, step] = _amount(ways.last, step, atoms)
             time = ways.tail_fs[way]
             for step in range(end - 1, first - 1, -1):
                 time += ways.wire_fs[step]
                 legs.tail[point, step] = time
-                time += _amount(ways.least, step, atoms)
+                time += _amount(ways.last, step, atoms)
         for work in range(work_fs.shape[1]):
             legs.head[point, steps + work] = -work_fs[point, work]
             legs.full[point, steps + work] = work_fs[point, work]

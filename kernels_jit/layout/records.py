@@ -176,11 +176,13 @@ SERVER = record(
     "used",
     "first",  # queue of jobs, or NONE
     "last",
-    "busy_fs",  # time its slots were taken, summed
+    "busy_fs",  # time its slots were taken, summed; a multiple of 2^BUSY_SHIFT is carried
     "chain",  # number of the plan in whose chain it is, or NONE
     "ready_fs",  # when the last token of that chain has left it
+    "busy_carried",
     words=8,
 )
+BUSY_SHIFT = 62
 PLAN = record(
     "first",  # token
     "end",
@@ -414,7 +416,7 @@ CREDIT = record(
 PATCH_SHIFT = 5
 PATCH_ACTORS = 1 << PATCH_SHIFT
 # By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `simulate.credit_waits`.
-WAITS = record(
+WAITED = (
     "moves",  # the cycle in which a flit passes the switch
     "pipeline",  # routing, allocation of a virtual channel
     "no_channel",  # all that the packet may take are held
@@ -425,8 +427,10 @@ WAITS = record(
     "queueing",  # behind the front of a buffer
     "memory",  # in the buffer of a memory that the link leads to
     "source",  # transfers before the link, longer than their flits take
-    words=16,
 )
+# Many flits wait at once, so a sum need not fit into a word: it is that of a cause and 2^CARRY_SHIFT times the one carried.
+WAITS = record(*WAITED, *(f"{cause}_carried" for cause in WAITED), words=32)
+CARRIED, CARRY_SHIFT = len(WAITED), 32
 # Of a virtual channel, or of each copy of the packet at its front, before its router is served in a cycle.
 FRONT = record(
     "channel",

@@ -31,7 +31,8 @@ def find_held_servers(op: np.ndarray, held: np.ndarray) -> None:
 def sum_held(held: np.ndarray, entry: np.ndarray, counted: np.ndarray, times: np.ndarray, busy_fs: np.ndarray) -> int:
     """Add the time from start to end of each counted row to its server; returns how many of these have no end.
 
-    Arguments: int32[entry] of `find_held_servers`, int32[row], bool[row], TIME[row], int64[server].
+    Arguments: int32[entry] of `find_held_servers`, int32[row], bool[row], TIME[row], float64[server], since the sum over many
+    slots need not fit into 64 bits.
     """
     own, missing = pointer_to(times), 0
     for row in range(entry.shape[0]):

@@ -134,7 +134,7 @@ def note(common, words, found):
     found[FOUND_HOPS] = 0
     for station in range(common.edge_count):
         found[FOUND_HOPS] += station_at(m, state.stations + station * STATION_WORDS).flits
-    found[FOUND_LEFT] = state.heap_n + state.in_flight
+    found[FOUND_LEFT] = state.heap_n + state.in_flight + (found[FOUND_NOW_FS] >= NEVER)
     for number in range(state.thread_n):
         thread = thread_at(m, number)
         found[FOUND_LEFT] += thread.cursor < thread.end

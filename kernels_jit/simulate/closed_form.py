@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit.compile.jit import inner, jit
+from kernels_jit.compile.jit import CHECKED, inner, jit
 from kernels_jit.compile.pointers import offset
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import STATION_WORDS, state_at, station_at, step_at
+from kernels_jit.layout.records import NEVER
+from kernels_jit.simulate.clock import after
 
 _NONE = codes.NONE
 ADD, KEEP, REMOVE = np.int64(1), np.int64(0), np.int64(-1)
@@ -27,11 +29,18 @@ They are numpy's because numba compiles a function once for each literal it is c
 
 @jit
 def part_fs(nbytes, quantum, full_fs, flit_bytes):
-    """Service of a flit: a partial one pays for its bytes, rounded up to the station's quantum; the result rounded up."""
-    if nbytes >= flit_bytes:
-        return full_fs
+    """Service of a flit: a partial one pays for its bytes, rounded up to the station's quantum; the result rounded up.
+
+    The bytes times `full_fs` need not fit into a word, so what a byte takes is divided first.
+    """
     padded = (nbytes + quantum - 1) // quantum * quantum
-    return (padded * full_fs + flit_bytes - 1) // flit_bytes
+    if padded >= flit_bytes:
+        return full_fs
+    whole = full_fs // flit_bytes
+    service = padded * whole + (padded * (full_fs - whole * flit_bytes) + flit_bytes - 1) // flit_bytes
+    if CHECKED:
+        assert 0 <= service <= full_fs, "a part of a flit is served longer than a full one"
+    return service
 
 
 @inner
@@ -63,7 +72,7 @@ def has_closed_form(m, first, flits, last_bytes):
 def uncontended_end(m, first, end, flits, last_bytes, stripe, start, sign):
     """When the last flit of an uncontended transfer lands that stands before step `first` at `start`; `end` is after its last.
 
-    `sign` is that of `occupy`. The closed form holds (see `has_closed_form`).
+    What lands after the end of the clock lands at NEVER. `sign` is that of `occupy`. The closed form holds (`has_closed_form`).
     """
     opener_bytes = state_at(m, 0).flit_bytes if flits > 1 else last_bytes
     return end_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, sign)
@@ -104,6 +113,9 @@ def end_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, si
             last = max(last, opener)
         service = station.full_fs
         final = service_fs(m, station, last_bytes)
+        top = _first(lines, n, stair)
+        if after(top, full // step.stripes, service) >= NEVER:
+            return NEVER
         if step.stripes > 1:
             if number == first:
                 stair, rise, width = start + service, service, step.stripes
@@ -113,7 +125,6 @@ def end_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, si
                 last = _land_striped(m, step, stripe, flits, service, final, n, last, sign)
         else:
             if full > 0:
-                top = _first(lines, n, stair)
                 if stair != _NONE:
                     tilt = max(tilt, service)
                     stair = stair + service if tilt * width <= rise else _NONE
@@ -128,6 +139,8 @@ def end_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, si
             occupy(station, full * service + final, flits, sign)
         opener += service_fs(m, station, opener_bytes) + station.propagation_fs
         last += station.propagation_fs
+        if last >= NEVER:
+            return NEVER
         for i in range(n):
             lines[i] += station.propagation_fs
         if stair != _NONE:

@@ -268,7 +268,7 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     sender, index = sender_at(m, given), index_of(link, given)
     state, start = state_at(m, 0), cycle * credit.cycle_fs
     if crossing == 0:
-        start = max(start, link.free_fs)
+        start = min(max(start, link.free_fs), NEVER)
     link.free_fs = start + link.full_fs
     if rarely(link.stages != 0):
         start = pass_crossbar(m, link, cycle * credit.cycle_fs, is_sent)

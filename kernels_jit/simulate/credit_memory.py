@@ -195,7 +195,7 @@ def admit(m, credit, memory, transfer, number, cycle):
         return -m[oldest]
     station = station_at(m, memory.channel + stripe * STATION_WORDS)
     service = service_of(m, station, transfer, transfer.flits - 1 - number)
-    m[oldest] = max(now + memory.overhead_fs, station.free_fs)
+    m[oldest] = min(max(now + memory.overhead_fs, station.free_fs), NEVER)
     m[queue] = 0 if m[queue] + 1 == credit.queue_flits else m[queue] + 1
     station.free_fs = m[oldest] + service
     station.busy_fs += service

@@ -41,6 +41,7 @@ from kernels_jit.simulate.credit_router import look_up
 from kernels_jit.simulate.credit_stages import sent_fs
 
 _NONE = codes.NONE
+_LOW = (1 << r.CARRY_SHIFT) - 1
 _MOVES, _PIPELINE = word_of(r.WAITS, "moves"), word_of(r.WAITS, "pipeline")
 _NO_CHANNEL, _LOST_CHANNEL = word_of(r.WAITS, "no_channel"), word_of(r.WAITS, "lost_channel")
 _NO_CREDIT, _LINK_BUSY = word_of(r.WAITS, "no_credit"), word_of(r.WAITS, "link_busy")
@@ -49,10 +50,13 @@ _MEMORY, _SOURCE = word_of(r.WAITS, "memory"), word_of(r.WAITS, "source")
 
 
 @inlined
-def charge(m, credit, link, cause, fs):
-    """A time is spent for a cause, by what wants a link or waits in the buffer behind it."""
+def charge(m, credit, link, cause, flits, fs):
+    """A time is spent for a cause, by so many flits that want a link or wait in the buffer behind it."""
     number = (link.station - state_at(m, 0).stations) // STATION_WORDS
-    m[credit.waits + number * WAITS_WORDS + cause] += fs
+    at = credit.waits + number * WAITS_WORDS + cause
+    low = m[at] + flits * (fs & _LOW)
+    m[at] = low & _LOW
+    m[at + r.CARRIED] += flits * (fs >> r.CARRY_SHIFT) + (low >> r.CARRY_SHIFT)
 
 
 @inner
@@ -136,12 +140,12 @@ def charge_fronts(m, credit, seen, cycle):
         kept = seen_front_at(m, credit.fronts + number * FRONT_WORDS)
         onward, cause = link_at(m, kept.onward), kept.cause
         if count_left(m, kept.channel, kept.at) < kept.left:
-            charge(m, credit, onward, _LINK_BUSY, sent_fs(m, onward) - onward.full_fs - cycle * credit.cycle_fs)
+            charge(m, credit, onward, _LINK_BUSY, 1, sent_fs(m, onward) - onward.full_fs - cycle * credit.cycle_fs)
             cause = _MOVES
         elif cause == _LOST_CHANNEL and channel_at(m, kept.at).given != _NONE:
             cause = _PIPELINE
-        charge(m, credit, onward, cause, credit.cycle_fs)
-        charge(m, credit, onward, _QUEUEING, kept.behind * credit.cycle_fs)
+        charge(m, credit, onward, cause, 1, credit.cycle_fs)
+        charge(m, credit, onward, _QUEUEING, kept.behind, credit.cycle_fs)
 
 
 @inlined
@@ -149,7 +153,7 @@ def charge_source(m, credit, link, flits, fs):
     """The last of some flits that stood before a link since a time crosses it: charge how much later that is than alone."""
     if credit.waits != _NONE:
         since_fs = first_cycle(credit, fs) * credit.cycle_fs
-        charge(m, credit, link, _SOURCE, sent_fs(m, link) - flits * link.full_fs - since_fs)
+        charge(m, credit, link, _SOURCE, 1, sent_fs(m, link) - flits * link.full_fs - since_fs)
 
 
 @inlined
@@ -157,4 +161,4 @@ def charge_memory(m, credit, channel, since, cycle):
     """A flit that could be seen in a buffer of a memory since a cycle leaves it."""
     if credit.waits != _NONE:
         link = link_at(m, input_at(m, channel.input).link)
-        charge(m, credit, link, _MEMORY, (cycle - since) * credit.cycle_fs)
+        charge(m, credit, link, _MEMORY, 1, (cycle - since) * credit.cycle_fs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kernels_jit.compile.jit import CHECKED, inner
 from kernels_jit.layout.access import BOUND_WORDS, EVENT_WORDS, bound_at, event_at, state_at
+from kernels_jit.layout.records import NEVER
 
 
 @inner
@@ -16,6 +17,7 @@ def schedule(m, fs, key, index, data):
     n = state.heap_n
     if CHECKED:
         assert n < state.heap_size, "an event is scheduled although the heap is full"
+        assert fs >= 0, "the time of an event does not fit into a word"
     state.heap_n = n + 1
     while n > 0:
         up = (n - 1) >> 1
@@ -85,9 +87,11 @@ def is_over(m, fs, key):
 
 @inner
 def push_bound(m, fs, transfer):
-    """Remember that a transfer does not land before a time."""
-    state = state_at(m, 0)
+    """Remember that a transfer does not land before a time, or within the clock."""
+    state, fs = state_at(m, 0), min(fs, NEVER)
     n = state.bound_n
+    if CHECKED:
+        assert fs >= 0, "a bound does not fit into a word"
     state.bound_n = n + 1
     while n > 0:
         up = (n - 1) >> 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import hop_at, job_at, move_at, route_at, transfer_at
+from kernels_jit.simulate.clock import after
 from kernels_jit.simulate.closed_form import landing_bound
 from kernels_jit.simulate.event_heap import push_bound
 from kernels_jit.simulate.hops import hop_of, set_hops
@@ -23,7 +24,7 @@ def enter(m, op, place):
     inject(m, transfer, transfer.first_step, transfer.start_fs)
     if is_awaited(m, op, transfer.job):
         bound_fs = max(first_bound_fs(m, op, transfer), 1)
-        push_bound(m, transfer.start_fs + bound_fs + following_fs(m, op, place), place)
+        push_bound(m, after(transfer.start_fs, 1, bound_fs) + following_fs(m, op, place), place)
 
 
 @inlined
@@ -39,7 +40,7 @@ def first_bound_fs(m, op, transfer):
 
 @inner
 def soonest_fs(m, transfer):
-    """How long after its start a transfer lands at the soonest."""
+    """How long after its start a transfer lands at the soonest, or NEVER."""
     first, end = transfer.first_step, transfer.end_step
     return landing_bound(m, first, end, transfer.flits, transfer.last_bytes, transfer.stripe, 0)
 

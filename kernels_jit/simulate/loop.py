@@ -71,12 +71,15 @@ def advance(m, op, times, slots, slot_size, most_work):
 
 @inner
 def renew_bounds(m, op, horizon, due_fs):
-    """Transfers whose bound the horizon has passed have landed, or get a later one; the next service is due at `due_fs`."""
+    """Transfers whose bound the horizon has passed have landed, or get a later one; the next service is due at `due_fs`.
+
+    Those that do not land within the clock keep theirs, which is its end.
+    """
     state = state_at(m, 0)
-    while state.bound_n > 0 and bound_at(m, state.bounds).fs <= horizon:
+    while state.bound_n > 0 and bound_at(m, state.bounds).fs <= min(horizon, NEVER - 1):
         place = pop_bound(m)
         bound_fs = next_bound(m, op, place, due_fs)
         state.looks += 1
         if bound_fs != codes.NONE:
-            push_bound(m, bound_fs if bound_fs > horizon else NEVER, place)  # it is beyond what can be counted
+            push_bound(m, bound_fs, place)
             state.rebounds += 1

@@ -20,6 +20,7 @@ from kernels_jit.layout.access import (
     time_at,
     transfer_at,
 )
+from kernels_jit.simulate.clock import after
 from kernels_jit.simulate.closed_form import service_fs
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import push_bound, schedule
@@ -37,7 +38,7 @@ def start_multicast(m, op, times, job_place, now):
     """Begin the transfer of a job's MOVE row, which takes a route to many."""
     job, state = job_at(m, job_place), state_at(m, 0)
     move = move_at(op, job.row)
-    count, start_fs = route_at(m, move.route).branches, now + duration_at(m, move.lead).fs
+    count, start_fs = route_at(m, move.route).branches, after(now, 1, duration_at(m, move.lead).fs)
     job.left = route_at(m, move.route).destinations
     first = _take_branches(m, op, job_place, count, start_fs)
     _link_branches(m, first, count)
@@ -169,7 +170,7 @@ def _pass_bounds(m, place):
         else:
             head_fs += step.overhead_fs
             last_fs = max(last_fs, head_fs)
-        last_fs = max(last_fs, head_fs + before // step.stripes * station.full_fs)
+        last_fs = max(last_fs, after(head_fs, before // step.stripes, station.full_fs))
         last_fs += service_fs(m, station, branch.last_bytes) + station.propagation_fs
         head_fs += service_fs(m, station, head_bytes) + station.propagation_fs
     place = branch.branch

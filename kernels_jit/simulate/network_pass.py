@@ -37,6 +37,7 @@ from kernels_jit.layout.access import (
     visit_at,
 )
 from kernels_jit.layout.records import FLIT_MASK, FLIT_SHIFT, GROUP_SHIFT, NEVER
+from kernels_jit.simulate.clock import after
 from kernels_jit.simulate.closed_form import landing_bound, service_fs
 from kernels_jit.simulate.forks import copy_flit, release_gathered
 from kernels_jit.simulate.injection import following_fs
@@ -277,7 +278,7 @@ def _next_landing(m, place, due_fs):
     before = step_at(m, together - 1)
     station = station_at(m, before.station)
     rounds = (flits - transfer.arrived + before.stripes - 1) // before.stripes
-    passed = due_fs + (rounds - 1) * station.full_fs + service_fs(m, station, last_bytes)
+    passed = after(due_fs, rounds - 1, station.full_fs) + service_fs(m, station, last_bytes)
     gathered = max(transfer.latest_fs, passed, _tail_bound(m, transfer, together, due_fs))
     if together == end:
         return gathered
@@ -293,7 +294,7 @@ def _tail_bound(m, transfer, together, due_fs):
         step = step_at(m, transfer.from_step)
         source = source_at(m, transfer.sources + (transfer.flits - 1) % step.stripes * SOURCE_WORDS)
         before = (source.entry & FLIT_MASK) // step.stripes  # flits that its station still serves before it
-        tail = max(source.fs, due_fs) + before * station_at(m, step.station).full_fs
+        tail = after(max(source.fs, due_fs), before, station_at(m, step.station).full_fs)
     for number in range(transfer.tail_step, together):
         station = station_at(m, step_at(m, number).station)
         tail += service_fs(m, station, transfer.last_bytes) + station.propagation_fs

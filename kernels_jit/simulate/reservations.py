@@ -19,7 +19,8 @@ from kernels_jit.layout.access import (
     step_at,
     transfer_at,
 )
-from kernels_jit.layout.records import COUNTED, NOTED
+from kernels_jit.layout.records import COUNTED, NEVER, NOTED
+from kernels_jit.simulate.clock import after
 from kernels_jit.simulate.closed_form import ADD, KEEP, REMOVE, has_closed_form, uncontended_end
 from kernels_jit.simulate.injection import enter
 from kernels_jit.simulate.transfer_batches import split_batch
@@ -68,9 +69,13 @@ def finish_in_closed_form(m, transfer):
             return uncontended_end(m, first, end, flits, last_bytes, stripe, start, ADD)
         reservation.flits = flits
         reservation.lands_fs = uncontended_end(m, first, end, flits, last_bytes, stripe, start, KEEP) - start
+    latest_fs = after(start, 1, reservation.lands_fs)
+    if latest_fs >= NEVER:  # its stations are busy beyond the clock: only those that it comes to are counted
+        transfer.closed = NOTED
+        return uncontended_end(m, first, end, flits, last_bytes, stripe, start, ADD)
     transfer.closed = COUNTED
     reservation.passed += flits
-    return start + reservation.lands_fs
+    return latest_fs
 
 
 @inner

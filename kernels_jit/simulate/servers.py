@@ -23,7 +23,7 @@ from kernels_jit.layout.access import (
     token_at,
     wait_at,
 )
-from kernels_jit.layout.records import AWAITED
+from kernels_jit.layout.records import AWAITED, BUSY_SHIFT
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.job_pool import free_job, name_job, new_job
 from kernels_jit.simulate.server_chains import await_last, awaits_token, break_chain, enter_chain, exit_chain
@@ -89,8 +89,16 @@ def admit(m, op, times, server, now):
         else:
             place = next_token(m, times, server, place)
         server.used += 1
-        server.busy_fs -= now  # `release` adds the end
+        add_busy(server, -now)  # `release` adds the end
         begin(m, op, times, place, now)
+
+
+@inner
+def add_busy(server, fs):
+    """Add to how long the slots of a server were taken: that of many need not fit into a word."""
+    busy_fs = server.busy_fs + fs
+    server.busy_fs = busy_fs & (1 << BUSY_SHIFT) - 1
+    server.busy_carried += busy_fs >> BUSY_SHIFT
 
 
 @inner
@@ -151,7 +159,7 @@ def release(m, op, times, place, now):
     if place != _NONE:
         server = server_at(m, place)
         server.used -= 1
-        server.busy_fs += now
+        add_busy(server, now)
         if CHECKED:
             assert server.used >= 0, "a server has fewer than no slots taken"
         admit(m, op, times, server, now)

@@ -64,6 +64,7 @@ def serve_station(m, pool, visit, horizon):
         if CHECKED:
             assert now >= station.served_fs, "a station serves a flit after one that arrived later"
             station.served_fs = now
+            assert begun + full_fs >= now, "the time of a service does not fit into a word"
             state.looked_ahead += now >= horizon
         place = (entry >> FLIT_SHIFT) * HOP_WORDS
         hop = hop_at(m, place)

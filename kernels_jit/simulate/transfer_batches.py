@@ -25,6 +25,7 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, TOKENS_MOST
+from kernels_jit.simulate.clock import after
 from kernels_jit.simulate.event_heap import is_over, schedule
 from kernels_jit.simulate.job_pool import free_job, new_job
 from kernels_jit.simulate.server_chains import clear_times, enter_chain, fits, remove_future_tokens
@@ -62,7 +63,7 @@ def batch_following_reads(m, op, times, place):
         state.batched += 1
         state.events += 1
         retarget_to_row(m, op, transfer, row, done_fs)
-        transfer.latest_fs = transfer.start_fs + reservation.lands_fs
+        transfer.latest_fs = after(transfer.start_fs, 1, reservation.lands_fs)
     reservation.ahead = min(2 * reservation.ahead, TOKENS_MOST) if tokens == 0 else 1
 
 
@@ -142,7 +143,7 @@ def split_batch(m, op, times, place):
     state.split += dropped
     state.events -= dropped
     retarget_to_row(m, op, transfer, row, time.start_fs)
-    transfer.latest_fs = transfer.start_fs + reservation.lands_fs
+    transfer.latest_fs = after(transfer.start_fs, 1, reservation.lands_fs)
     if CHECKED:
         assert done_fs == transfer.latest_fs + route_at(m, transfer.route).tail_fs, "a batch is split at a wrong time"
         assert is_over(m, time.start_fs, 0), "a transfer that a batch is split at has not begun"
@@ -220,11 +221,12 @@ def retarget_to_row(m, op, transfer, row, begun):
 @inner
 def start_fs_of(m, op, row, begun):
     """When the flits of a row that began at a time stand before their first station."""
-    return arrival_fs_of(m, op, row, begun) + step_at(m, route_at(m, move_at(op, row).route).start).overhead_fs
+    arrival_fs = arrival_fs_of(m, op, row, begun)
+    return min(arrival_fs + step_at(m, route_at(m, move_at(op, row).route).start).overhead_fs, NEVER)
 
 
 @inlined
 def arrival_fs_of(m, op, row, begun):
     """When the flits of a row that began at a time come to the node before their first station, without its overhead."""
     move = move_at(op, row)
-    return begun + duration_at(m, move.lead).fs + route_at(m, move.route).lead_fs
+    return after(begun, 1, duration_at(m, move.lead).fs) + route_at(m, move.route).lead_fs

@@ -15,6 +15,7 @@ from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import credit_at, duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
 from kernels_jit.layout.records import COUNTED, LONE_ROW, NEVER
+from kernels_jit.simulate.clock import after
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.injection import enter, following_fs, is_awaited
@@ -50,7 +51,7 @@ def start_transfer(m, op, times, job_place, now):
     transfer.first_step, transfer.end_step = route.start, route.end
     transfer.closed, transfer.flits = 0, 0
     if move.payload_bytes == 0:
-        start = now + duration_at(m, move.lead).fs + route.lead_fs
+        start = after(now, 1, duration_at(m, move.lead).fs) + route.lead_fs
         deliver(m, op, times, place, start + route.propagation_fs)
         return
     flits = quotient(move.payload_bytes + state.flit_bytes - 1, state.flit_bytes)

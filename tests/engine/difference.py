@@ -4,33 +4,44 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
+import numpy as np
+
 from kernbench.engine import Session
 from kernbench.engine.network_waits import CAUSES
 from kernbench.errors import RunError
-from kernbench.program.ops import Op
+from kernbench.program.ops import LONGEST_FS, Op
 from kernbench.program.program import Program
+from tests.engine.live import LiveProgram, begin_again
 from tests.naive.engine import NaiveEngine
 
 MODES = ("flit", "hybrid")
 
 
 def find_difference(program: Program) -> str | None:
-    """What differs first between the interpreter and the loop in both modes, or None."""
-    program.flush()
-    naive = NaiveEngine(program).run()
+    """What differs first between the interpreter and the loop in both modes, or None. A live program has not run yet."""
+    fresh = begin_again(program)
+    fresh.flush()
+    naive = NaiveEngine(fresh).run(getattr(fresh, "on_ask", None))
     for mode in MODES:
-        if found := compare(program, mode, naive):
+        if found := compare(begin_again(program), mode, naive):
             return found
     return None
 
 
 def compare(program: Program, mode: str, naive: NaiveEngine) -> str | None:
-    """What differs first between the loop in one mode and the interpreter, which has run, or None."""
-    session = Session(program, mode)
+    """What differs first between the loop in one mode and the interpreter, which has run, or None.
+
+    The loop must refuse a run that the interpreter ends beyond the clock, and no other.
+    """
+    session, on_ask = Session(program, mode), None
+    if isinstance(program, LiveProgram):
+        on_ask = lambda thread: program.on_ask(thread, session.ask_fs or 0)  # noqa: E731
     try:
-        session.run()
+        session.run(on_ask)
     except RunError as error:
-        return f"in {mode} mode the run is refused: {error}"
+        return None if naive.now_fs >= LONGEST_FS else f"in {mode} mode the run is refused: {error}"
+    if naive.now_fs >= LONGEST_FS:
+        return f"in {mode} mode the run is not refused, which the interpreter ends at {naive.now_fs}"
     found = describe_difference(session, naive)
     return found and f"in {mode} mode {found}"
 
@@ -44,7 +55,7 @@ def describe_difference(session: Session, naive: NaiveEngine) -> str | None:
         ("counter", "is", session.counter_value, naive.counter),
         ("station", "was busy for", session.station_busy_fs, naive.station_busy),
         ("station", "served flits:", session.station_flits, naive.station_flits),
-        ("server", "was busy for", session.server_busy_fs, naive.server_busy),
+        ("server", "was busy for", session.server_busy_fs.astype(np.int64), naive.server_busy),
         ("run", "has flit hops:", [session.flit_hops], [naive.flit_hops]),
         ("run", "ended at", [session.now_fs], [naive.now_fs]),
     ]

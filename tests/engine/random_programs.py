@@ -16,7 +16,7 @@ from kernbench.machine.multicast_tree import find_tree
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import ZERO, Thread
-from tests.engine import random_tensix, random_traffic
+from tests.engine import random_ascend, random_ends, random_tensix, random_traffic
 from tests.engine.bare import BareMachine
 from tests.engine.plans import add_plan
 
@@ -787,5 +787,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "multicasts": multicasts,
     **random_traffic.KINDS,
     **random_tensix.KINDS,
+    **random_ascend.KINDS,
+    **random_ends.KINDS,
 }
 SLOW = ("sip",)  # a hundred times as long as others

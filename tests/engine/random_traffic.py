@@ -500,6 +500,7 @@ def _draw_credit_sip_fields(random: Random) -> dict[str, Any]:
         "hbm.overhead_ns": some((0, 0, 2)),
         "hbm.channels": some((1, 2, 8)),
         "hbm.channel_gbs": some((32, 100, 256)),
+        "hbm.burst_bytes": some((64, 256, 256)),
         "pcie_ep.store_and_forward": some((True, False)),
     }
 

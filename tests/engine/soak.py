@@ -21,6 +21,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from tests.engine.difference import find_difference
+from tests.engine.live import LiveProgram
 from tests.engine.random_programs import KINDS, SLOW, draw_program
 from tests.engine.shrink import describe, shrink
 
@@ -150,10 +151,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_smallest(kinds: Sequence[str], seed: int) -> None:
-    """The program of a seed made smaller, if it differs."""
+    """The program of a seed made smaller, if it differs and does not grow."""
     for kind in kinds:
         program = draw_program(kind, seed)
-        if find_difference(program):
+        if not isinstance(program, LiveProgram) and find_difference(program):
             program = shrink(program, find_difference)
             print(f"\n{kind} {seed}, smaller: {find_difference(program)}\n{describe(program)}")
 

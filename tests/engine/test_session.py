@@ -48,6 +48,28 @@ def test_flits_follow_each_other_over_links(mode, nbytes, end):
 
 
 @BOTH
+@pytest.mark.parametrize(("flits", "is_counted"), [(4095, True), (4096, False), (1 << 25, False)])
+def test_the_clock_ends_a_transfer_however_long_it_is(mode, flits, is_counted):
+    machine = machine_of((1 << 50, 1, 0, 0))  # 2^12 flits are 2^62 fs
+    machine.route("message", [0])
+    if is_counted:
+        assert end_of_move(machine, flits * 256, mode) == flits << 50
+        return
+    program = Program(machine)
+    program.thread("t").move(0, flits * 256, done=program.counter("c"))
+    with pytest.raises(RunError, match="the run goes beyond 4,611 s of simulated time"):
+        Session(program, mode).run()
+
+
+@BOTH
+@pytest.mark.parametrize(("nbytes", "end"), [(1, 82), (32, 91), (33, 171), (128, 331)])
+def test_a_flit_is_served_no_longer_than_a_full_one_where_a_burst_holds_several(mode, nbytes, end):
+    machine = BareMachine([LINK, (80, 128, 0, 0)], 1, [1], flit_bytes=32)
+    machine.route("write", [0, 1])
+    assert end_of_move(machine, nbytes, mode) == end
+
+
+@BOTH
 @pytest.mark.parametrize(("nbytes", "end"), [(256, 52), (2 * 256, 62), (5 * 256, 92)])
 def test_an_overhead_holds_the_first_flit_and_those_behind_it(mode, nbytes, end):
     machine = machine_of(LINK, LINK)

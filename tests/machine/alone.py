@@ -19,7 +19,7 @@ def transfer_fs(machine: Machine, route: int, nbytes: int, stripe: int = 0) -> i
         for flit, size in enumerate(sizes):
             station = int(routes.station[step]) + (stripe + flit) % int(routes.stripes[step])
             quantum = int(stations.quantum_bytes[station])
-            served = -(-size // quantum) * quantum * int(stations.fs_per_flit[station])
+            served = min(-(-size // quantum) * quantum, machine.flit_bytes) * int(stations.fs_per_flit[station])
             free[station] = max(times[flit], free.get(station, 0)) - -served // machine.flit_bytes
             times[flit] = free[station] + int(stations.propagation_fs[station])
     return max(times) + int(routes.tail_fs[route])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kernbench.machine.flit_service import service_fs
 from kernels_jit.simulate.closed_form import part_fs
 
-SIZES = st.integers(1, 1 << 16)
-FLITS = st.tuples(SIZES, SIZES, st.integers(1, 1 << 40))  # bytes, quantum, fs of a full one
+SIZES = st.integers(1, 1 << 20)
+FLITS = st.tuples(SIZES, SIZES, st.integers(1, 1 << 50))  # bytes, quantum, fs of a full one
 
 
 @given(st.lists(FLITS, min_size=1), SIZES)
@@ -21,8 +21,19 @@ def test_python_and_the_compiled_loop_agree(flits, flit_bytes):
     assert [int(service_fs(*flit, flit_bytes)) for flit in flits] == expected
 
 
+@given(SIZES, SIZES, st.integers(1, 1 << 50), SIZES)
+def test_a_partial_flit_is_served_no_longer_than_a_full_one(nbytes, quantum, full_fs, flit_bytes):
+    exact = -(-min(-(-nbytes // quantum) * quantum, flit_bytes) * full_fs // flit_bytes)
+    assert int(service_fs(nbytes, quantum, full_fs, flit_bytes)) == exact <= full_fs
+
+
 def test_by_hand():
     assert service_fs(64, 1, 1000, 256) == 250
     assert service_fs(65, 64, 1000, 256) == 500
     assert service_fs(1, 1, 1000, 256) == 4
     assert service_fs(256, 64, 1000, 256) == 1000
+    assert service_fs(1, 128, 1000, 32) == 1000  # a burst of four flits
+    assert service_fs(65, 48, 1000, 128) == 750
+    assert service_fs(97, 48, 1000, 128) == 1000
+    slowest_fs = 1_048_576 * 10**9  # 1 MiB at 0.001 GB/s: their product is 2^70
+    assert service_fs(1_048_575, 1, slowest_fs, 1_048_576) == 1_048_575 * 10**9

@@ -47,8 +47,8 @@ class Station:
     waiting: list[tuple[int, int, Flight, Step]] = field(default_factory=list)  # flits, as they came
 
     def partial_fs(self, nbytes: int, flit_bytes: int) -> int:
-        """How long a flit takes that is not full."""
-        padded = -(-nbytes // self.quantum_bytes) * self.quantum_bytes
+        """How long a flit takes that is not full: no longer than a full one."""
+        padded = min(-(-nbytes // self.quantum_bytes) * self.quantum_bytes, flit_bytes)
         return -(-padded * self.full_fs // flit_bytes)
 
     def service_fs(self, flight: Flight, flit: int, flit_bytes: int) -> int:
@@ -131,10 +131,7 @@ class NaiveEngine:
         self.program, self.machine = program, program.machine
         self.flit_bytes = self.machine.flit_bytes
         self.op = program.op.tolist()
-        self.duration = program.duration_fs().tolist()
-        self.plan_start, self.token_start = program.plan_start.tolist(), program.token_start.tolist()
-        self.token_end = program.token_end.tolist()
-        self.tables = self.machine.routing.tables()
+        self.read_tables()
         self.stations: dict[int, Station] = {}  # those on routes that were taken
         self.routes: dict[int, Route] = {}
         rows = len(self.op)
@@ -150,6 +147,13 @@ class NaiveEngine:
         self.credits = CreditNetwork(self) if self.machine.flow_control else None
         self.events = self.now_fs = 0
         self.heap, self.pushed = [], count()
+
+    def read_tables(self) -> None:
+        """Read what rows refer to, of which a live program has more after each ask."""
+        program = self.program
+        self.duration, self.tables = program.duration_fs().tolist(), self.machine.routing.tables()
+        self.plan_start, self.token_start = program.plan_start.tolist(), program.token_start.tolist()
+        self.token_end = program.token_end.tolist()
 
     def at(self, time: int, kind: int, owner: int, index: int, then: Callable, *what) -> None:
         """`then(time, *what)` is called when it is time."""
@@ -235,7 +239,7 @@ class NaiveEngine:
         program = self.program
         chunks = program.flush()
         self.op += program.op[len(self.op) :].tolist()
-        self.duration, self.tables = program.duration_fs().tolist(), self.machine.routing.tables()
+        self.read_tables()
         more = len(self.op) - len(self.issue)
         for times in (self.issue, self.start, self.end):
             times += [-1] * more
