@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kernbench.machine.part_index import PePlace
     from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import NeighbourTable, Ring, Where
+    from kernbench.tl.queue_thread import Answers
 
 
 class Device:
@@ -58,10 +59,10 @@ class Device:
         self.session = Session(self.program, mode, count_waits=count_waits)
         self.memory = DeviceMemory(self.session, live)
         self._installed = 0
-        self._watchers: set[int] = set()  # threads of queues, which need not end
+        self._answers: Answers = {}  # of threads beside queues, which need not end
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self.ipcq = self._make_queues()  # for launches that bring no queues of their own
-        self._kernels = Kernels(self.program, self.memory, live)
+        self._kernels = Kernels(self.program, self.memory, live, self._answers)
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
         self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: tensors to unmap
         self._unanswered: list[Launch] = []
@@ -182,11 +183,11 @@ class Device:
     def _check_finished(self, launches: Sequence[Launch]) -> None:
         """Errors: DeadlockError naming the kernels that wait, or all threads that wait if no kernel does."""
         try:
-            self.session.check_finished(exclude=self._watchers)
+            self.session.check_finished(exclude=self._answers)
         except DeadlockError:
             kernels = {thread.id for launch in launches for thread, _ in launch.started}
             others = {thread.id for thread in self.program.threads} - kernels
-            self.session.check_finished(exclude=self._watchers | others)
+            self.session.check_finished(exclude=self._answers.keys() | others)
             raise
 
     def _make_queues(self, name: str = "") -> Ipcq:
@@ -199,7 +200,7 @@ class Device:
             slots.append(Buffer(pools, shard))
             return shard.pa
 
-        return Ipcq(self.program, lambda counter: int(session.counter_value[counter]), place_ring, name, self._watchers)
+        return Ipcq(self.program, lambda counter: int(session.counter_value[counter]), place_ring, name, self._answers)
 
     def _update_mmus(self, message: MmuMap) -> int:
         """Install a mapping and send its message; returns the row of completion."""
