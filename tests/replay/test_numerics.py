@@ -173,3 +173,25 @@ def test_a_math_composite_of_integers_wraps_in_its_accumulator():
     halved = Epilogue("scale", "kernel", 2)
     found = whole_composite([x, y, np.array(0.5, np.float32)], (halved,), kind="math", function="add")
     assert found == [np.trunc(np.array(200).astype(np.int8) / 2), 0]
+
+
+@pytest.mark.parametrize("tile", [(32, 64, 32), (7, 50, 5), (1, 50, 1), (100, 64, 100)])
+def test_a_range_of_tiles_is_each_tile_by_itself_to_the_last_bit(tile):
+    """Wherever the operands lie."""
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((70, 50), np.float32), rng.standard_normal((90, 50), np.float32).T
+    note = Composite("gemm", None, (1, 2), 9, None, (70, 90), "f32", "f32", (), tile)
+    together = compute_block(note, [(a, b)], [])
+    for row in range(0, 70, tile[0]):
+        for column in range(0, 90, tile[2]):
+            part = np.asfortranarray(a[row : row + tile[0]]), b[:, column : column + tile[2]]
+            alone = compute_block(note, [part], [])
+            assert alone.tobytes() == together[row : row + tile[0], column : column + tile[2]].tobytes()
+
+
+def test_a_sum_is_the_same_to_the_last_bit_wherever_its_operand_lies():
+    x = np.random.default_rng(4).standard_normal((300, 200), np.float32)
+    assert (
+        math("sum", x, axis=1, dtype="f32").tobytes()
+        == math("sum", np.asfortranarray(x), axis=1, dtype="f32").tobytes()
+    )
