@@ -27,7 +27,7 @@ from kernbench.tl.source_lines import OWN
 from kernbench.tl.tensor_type import type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
     from kernbench.machine.costs import Terms
@@ -167,10 +167,14 @@ class Lowering:
         return np.array([self._duration(*cost(*row)) for row in found.rows.tolist()], np.int64)[found.which]
 
     def _transfer(self, va: int, nbytes: int, before: bytes, note: Load | Store | None, *, write: bool) -> None:
+        self._move(self.access(write).find(va, nbytes), before, note, write=write)
+
+    def _move(
+        self, transfers: Sequence[tuple[int, int, int]], before: bytes, note: Load | Store | None, *, write: bool
+    ) -> None:
         """Write `before`, the transfers of a range and the wait; the note goes to the transfer, or to the wait for several."""
         server, tag = self._write_channel if write else self._read_channel
         rows, done, lead = before, self._done, self.lead
-        transfers = self.access(write).find(va, nbytes)
         for route, size, stripe in transfers:
             rows += pack_row(tag, _MOVE, route, size, stripe, done, server, NONE, lead)
         if len(transfers) == 1:

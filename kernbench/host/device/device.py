@@ -122,12 +122,12 @@ class Device:
         return queues
 
     def launch(self, message: KernelLaunch, kernel: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
-        """Lower a launch. A recorded kernel runs here, once for each PE, until one of them fails.
+        """Lower a launch. A recorded kernel runs here, once for each PE.
 
         Its messages go through `queues`, by default those that were installed last for all launches.
 
-        Errors: InputError for unknown PEs or tensors; KernelError of the kernel, with the device's response (`error.response`).
-        The KernelError of a live kernel is raised by `run`.
+        Errors: InputError for unknown PEs or tensors. The KernelError of the kernel, with the device's response
+        (`error.response`), is raised by `Launch.check_at_once`, or if a PE of the launch is still under way, by `run`.
         """
         home = self._sips[message.sip]
         replace_kernel(message.kernel_ref, kernel)
@@ -137,12 +137,12 @@ class Device:
     def pe_dma(self, message: PeDma) -> Launch:
         """Move a shard by the DMA of a PE. The command is sent like a launch, and completes like one.
 
-        Errors: InputError for an unknown PE; AddressError, with the device's response, for a shard in no memory.
+        Errors: InputError for an unknown PE. The AddressError for a shard in no memory is raised as that of a launch.
         """
         where = KernelLaunch("pe_dma", (), message.sip, (message.cube,), (message.pe,))
 
         def run_dma(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
-            launch.attempt(lambda: lower_dma(self.program, thread, place, message), complete)
+            launch.attempt(thread, lambda: lower_dma(self.program, thread, place, message), complete)
 
         return self._lower(where, {}, run_dma)
 
@@ -155,8 +155,6 @@ class Device:
         launch = Launch(message)
         with pause_gc():
             lower_launch(self._streams[message.sip], launch, carried, run)
-        if launch.failure is not None:
-            raise launch.failure
         self._unanswered.append(launch)
         return launch
 
@@ -173,12 +171,12 @@ class Device:
         """
         with self.stage.within("simulating"):
             self.session.run(self._kernels.answer, self.on_progress)
-        answered, self._unanswered = self._unanswered, []
-        for launch in answered:
+        for launch in self._unanswered:
             launch.check()
-        self._check_finished(answered)
-        for launch in answered:
-            launch.response = Response(ok=True)
+        self._check_finished(self._unanswered)
+        for launch in self._unanswered:
+            launch.response = launch.response or Response(ok=True)
+        self._unanswered.clear()
 
     def _check_finished(self, launches: Sequence[Launch]) -> None:
         """Errors: DeadlockError naming the kernels that wait, or all threads that wait if no kernel does."""

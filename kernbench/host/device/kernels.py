@@ -85,18 +85,18 @@ class PeRun:
         pe = self._context(thread, place, self._addresses.map_of(place.cube, place.pe, self.carried))
         waits = kernels.live or kernels.is_under_way(place)
         if not waits and pe.queues is None:
-            launch.attempt(lambda: record_kernel(pe, self._kernel, args, name=name), complete)
+            launch.attempt(thread, lambda: record_kernel(pe, self._kernel, args, name=name), complete)
             return
         running = SteppedKernel(pe, self._kernel, args, name=name, live=kernels.live)
         if waits:
             thread.ask()
-        elif not launch.attempt(running.resume, complete):
+        elif not launch.attempt(thread, running.resume, complete):
             return
         elif pe.queues is not None:
             pe.queues.multicasts.close()
 
         def step() -> bool:
-            goes_on = launch.attempt(running.resume, complete)
+            goes_on = launch.attempt(thread, running.resume, complete)
             if pe.queues is not None:
                 pe.queues.multicasts.close()
             return goes_on

@@ -114,6 +114,7 @@ class Runtime:
     def _keep(self, launch: Launch) -> Launch:
         launch.place = caller()
         self.launches.append(launch)
+        launch.check_at_once()
         return launch
 
     def synchronize(self) -> None:

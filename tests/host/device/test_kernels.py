@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernbench import DPPolicy, RunResult, bench, run
-from kernbench.errors import KernBenchError
+from kernbench.errors import KernBenchError, KernelError
 from tests.engine.fresh import draw_seeds
 
 ONE = DPPolicy(num_pes=1)
@@ -138,6 +138,48 @@ def test_multicasts_of_a_kernel_overlap(pause: int, between: bool) -> None:
             torch.launch("spread", spread, x, z)
 
     assert both(work).op_log().filter(op_name="multicast").height == 6
+
+
+def fails_at(x, z, which, tl) -> None:
+    """Each PE stores; some raise before it, some while it waits, one at an address."""
+    me = 2 * tl.program_id(1) + tl.program_id(0)
+    tl.cycles(10 * (4 - me))
+    if which == "all":
+        raise ValueError(f"PE {me}")
+    if which == "a wait" and me == 1:
+        tl.recv(shape=N)
+        raise ValueError
+    if which == "a wait" and me == 0:
+        tl.send("intra_S", tl.load(x, N))
+    if which == "an address" and me in (0, 3):
+        tl.store(1 << 60, tl.load(x, N) + 1)
+    if which == "one" and me == 0:
+        raise ValueError
+    tl.cycles(10_000)
+    tl.store(z, tl.load(x, N))
+
+
+@pytest.mark.parametrize("which", ["one", "all", "a wait", "an address"])
+def test_a_launch_that_fails_leaves_the_same_recorded_and_live(which: str) -> None:
+    """Memory, op log, the latency, and who is told."""
+    told = []
+
+    def work(torch) -> None:
+        group(torch)
+        x, z = torch.draw(N, name="x", seed=1), torch.zeros(N, name="z")
+        try:
+            torch.launch("fails", fails_at, x, z, which)
+            torch.synchronize()
+        except KernelError as error:
+            told.append(str(error).partition("; launched at ")[0])
+        torch.launch("goes on", act, x, z, {pe: [] for pe in SIDES})
+        told.append(shard_bytes(torch, z))
+
+    both(work)
+    assert told[:2] == told[2:]
+    pes = {"one": [0], "all": [0, 1, 2, 3], "a wait": [1], "an address": [0, 3]}[which]
+    assert f"on sip0.cube{pes[0] // 2}.pe{pes[0] % 2}" in told[0]
+    assert [not any(copy) for copy in told[1]] == [pe in pes for pe in range(4)]
 
 
 # Random launches
