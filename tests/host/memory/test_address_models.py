@@ -183,6 +183,44 @@ def test_physical_addresses_reach_any_memory_in_all_models(make: Make, model: st
     assert driven.machine.places.memory_of(buffer.data_ptr())[:2] == (driven.machine.places.sram(0, 1), buffer.offset)
 
 
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("model", ["va", "pa"])
+def test_the_other_pes_of_a_cube_see_a_tensor_that_one_of_them_holds(make: Make, live: bool, model: str) -> None:
+    def swap(tl: Any) -> None:
+        if tl.program_id(1) == 0 and tl.program_id(0) == 1:
+            copy(x.data_ptr(), y.data_ptr(), tl)
+
+    torch = make(live, mmu__model=model)
+    x, y = torch.randn(8, "f32", ONE_PE), torch.zeros(8, "f32", ONE_PE)
+    torch.launch("swap", swap)
+    assert (y.numpy() == x.initial()).all()
+    assert torch.driven.unmapped_lookups == 0
+
+
+def launch_and_wait(torch: RuntimeContext, kernel: Any) -> None:
+    torch.launch("k", kernel)
+    torch.synchronize()
+
+
+@pytest.mark.parametrize("tiles", [False, True])
+@pytest.mark.parametrize("live", [False, True])
+def test_an_address_of_a_tensor_of_other_cubes_is_an_error(make: Make, live: bool, tiles: bool) -> None:
+    def reach(tl: Any) -> None:
+        if tl.program_id(1) == 1 and tiles:
+            one_tile(x.data_ptr(), x.data_ptr(), 0, tl)
+        elif tl.program_id(1) == 1:
+            tl.load(x.data_ptr() + 32, 8)
+
+    torch = make(live)
+    x = torch.randn(2048, dp=ONE_PE, name="x")
+    with pytest.raises(KernelError) as error:
+        launch_and_wait(torch, reach)
+    assert (
+        f"address {x.data_ptr() + (0 if tiles else 32):#x} is in tensor 'x', which only the PEs of cube0 map; make the "
+        "tensor with a larger num_cubes, or let PEs of these cubes use it"
+    ) in str(error.value)
+
+
 def test_a_buffer_is_free_again_when_it_is_deleted(make: Make) -> None:
     torch = make()
     first = torch.reserve("hbm", 1000, cube=1, pe=1)
