@@ -121,6 +121,10 @@ class Device:
             send_neighbour_tables(self._streams[sip], sip, targets)
         return queues
 
+    def remove_neighbours(self) -> None:
+        """Let launches that bring no queues of their own have none; the slots of those they had are freed."""
+        self.ipcq = self._make_queues()
+
     def launch(self, message: KernelLaunch, kernel: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
         """Lower a launch. A recorded kernel runs here, once for each PE.
 

@@ -117,6 +117,11 @@ class Runtime:
         launch.check_at_once()
         return launch
 
+    def leave_group(self) -> None:
+        """Forget the process group: its slots are free again, and kernels that are launched afterwards have no neighbours."""
+        self.group = None
+        self.device.remove_neighbours()
+
     def synchronize(self) -> None:
         """Wait until everything issued to every SIP is done. Errors: DeadlockError."""
         self.launcher.let_others_run()

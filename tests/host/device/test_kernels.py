@@ -10,6 +10,7 @@ import pytest
 from kernbench import DPPolicy, RunResult, bench, run
 from kernbench.errors import KernBenchError, KernelError
 from tests.engine.fresh import draw_seeds
+from tests.host.conftest import Make
 
 ONE = DPPolicy(num_pes=1)
 N = 16  # elements of a message
@@ -138,6 +139,34 @@ def test_multicasts_of_a_kernel_overlap(pause: int, between: bool) -> None:
             torch.launch("spread", spread, x, z)
 
     assert both(work).op_log().filter(op_name="multicast").height == 6
+
+
+@pytest.mark.parametrize("tier", ["tcm", "sram", "hbm"])
+@pytest.mark.parametrize("live", [False, True])
+def test_a_group_that_is_destroyed_gives_its_slots_back_and_sends_no_more(make: Make, live: bool, tier: str) -> None:
+    def swap(x, tl) -> None:
+        tl.send("EW"[tl.program_id(1)], tl.load(x, N))
+        tl.store(x, tl.recv())
+
+    torch = make(live)
+    x = torch.zeros(N, dp=ONE)
+    free = torch.reserve(tier, 64).data_ptr()
+    for _ in range(2):
+        torch.distributed.init_process_group(backend="ahbm", buffer_kind=tier)
+        torch.launch("swap", swap, x)
+        assert torch.reserve(tier, 64).data_ptr() != free
+        torch.synchronize()
+        torch.distributed.destroy_process_group()
+        assert torch.reserve(tier, 64).data_ptr() == free
+    with pytest.raises(KernelError) as error:
+        launch_and_wait(torch, swap, x)
+    assert "tl.send was called on sip0.cube0.pe0, which has no neighbours, at " in str(error.value)
+    assert "; let the host call torch.distributed.init_process_group first" in str(error.value)
+
+
+def launch_and_wait(torch, kernel, *args) -> None:
+    torch.launch("k", kernel, *args)
+    torch.synchronize()
 
 
 def fails_at(x, z, which, tl) -> None:
