@@ -159,9 +159,10 @@ class MessagePrimitives(ContextCore):
 
     def _source(self, address: int, shape: Shape, dtype: str, space: str) -> TensorHandle:
         """The tensor at an address."""
-        if self._space("send", space) != "tcm":
-            return reference_handle(Ref(address, shape, dtype, space))
         nbytes = prod(shape) * itemsize(dtype)
+        if self._space("send", space) != "tcm":
+            self._runner.check_place("send", "src_addr", address, nbytes, space)
+            return reference_handle(Ref(address, shape, dtype, space))
         held = reversed(self._resident.items())
         found = [start for start, x in held if start and start <= address and address + nbytes <= start + x.nbytes]
         if not found:

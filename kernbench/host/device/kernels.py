@@ -111,7 +111,8 @@ class PeRun:
 
     def _context(self, thread: Thread, place: PePlace, seen: Map) -> PeContext:
         kernels = self._kernels
-        view = kernels.memory.open_view(thread, place, self._addresses.quiet(seen))
+        quiet = self._addresses.quiet(seen)
+        view = kernels.memory.open_view(thread, place, quiet)
         return PeContext(
             program=kernels.program,
             thread=thread,
@@ -120,6 +121,7 @@ class PeRun:
             locate=seen.locate,
             translate=seen.translate,
             translate_many=seen.translate_many,
+            peek=quiet.translate,
             lookups=self._addresses.lookups,
             num_programs=len(self._message.target_pe),
             num_cubes=len(self._message.target_cubes),

@@ -164,6 +164,21 @@ def test_a_group_that_is_destroyed_gives_its_slots_back_and_sends_no_more(make: 
     assert "; let the host call torch.distributed.init_process_group first" in str(error.value)
 
 
+def test_checks_of_places_are_no_look_ups(make: Make) -> None:
+    def copy(x, tl) -> None:
+        if tl.program_id(1):
+            tl.recv("W", 8, dst_addr=buffer.data_ptr(), dst_space="sram")
+        else:
+            tl.send("E", src_addr=x, shape=8, space="hbm")
+
+    torch = make()
+    torch.distributed.init_process_group(backend="ahbm")
+    buffer = torch.reserve("sram", 16, cube=1)
+    torch.launch("copy", copy, torch.zeros(8, dp=ONE))
+    torch.synchronize()
+    assert torch.driven.unmapped_lookups == 1
+
+
 def launch_and_wait(torch, kernel, *args) -> None:
     torch.launch("k", kernel, *args)
     torch.synchronize()
