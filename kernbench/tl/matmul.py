@@ -9,7 +9,7 @@ from typing import Any
 from kernbench.dtypes import bits, is_float
 from kernbench.errors import suggest
 from kernbench.program.op_semantics import Composite, Dot, Shape
-from kernbench.tl.context_base import ContextCore, Work
+from kernbench.tl.context_base import CheckedPointer, ContextCore, Work
 from kernbench.tl.epilogue import read_epilogue
 from kernbench.tl.errors import CompositeError, fail
 from kernbench.tl.handle import NUMBERS, WHOLE, CompletionHandle, TensorHandle, check_number, scalar_handle
@@ -57,9 +57,12 @@ class MatmulPrimitives(ContextCore):
         inputs = (*pair, *[self._epilogue_operand(x, shape, dtype) for x in extra])
         tile = self._runner.tile if tile_shape is None else _as_tile(tile_shape)
         acc_dtype = _as_accumulator(acc_dtype, dtype)
-        out_va = self._address("composite", out_ptr) or None
+        result = type_of(shape, dtype)
+        out_va = self._address("composite", out_ptr, result.nbytes)
+        if not out_va and not isinstance(out_ptr, CheckedPointer):  # a tensor may lie at the physical address 0
+            out_va = None
         value = self._begin()
-        out = None if out_va else self._result(value, type_of(shape, dtype))
+        out = self._result(value, result) if out_va is None else None
         operands = tuple(x.operand for x in inputs)
         made = (None, 0) if out is None else (value, out.addr)
         note = Composite(op, math_op, operands, made[0], out_va, shape, dtype, acc_dtype, steps, tile, made[1])
