@@ -235,6 +235,27 @@ def test_a_copy_is_complete_when_each_of_its_shards_is(make: Make) -> None:
 
 
 @pytest.mark.parametrize("op", ["host_write", "host_read"])
+def test_the_shards_of_a_copy_leave_together(make: Make, op: str) -> None:
+    """The endpoint spends its overhead on each, and has no queue."""
+    took = {}
+    for rows in (1, 4):
+        torch = make()
+        x = torch.zeros((rows, 128), "i8", DPPolicy("row_wise", "row_wise"))
+        torch.synchronize()
+        begun = torch.driven.session.now_fs
+        x.copy_(np.ones((rows, 128), np.int8))
+        torch.synchronize()
+        if op == "host_read":
+            begun = torch.driven.session.now_fs
+            x.numpy()
+        program, session = torch.driven.program, torch.driven.session
+        moves = np.flatnonzero(program.op_tag == program.tag(op, "memory"))
+        assert session.op_issue_fs[moves].tolist() == [begun] * rows
+        took[rows] = session.op_end_fs[moves].min() - begun
+    assert took[1] == took[4] > 8_000_000
+
+
+@pytest.mark.parametrize("op", ["host_write", "host_read"])
 def test_a_copy_is_one_message_a_shard_to_the_memory_of_its_address(make: Make, op: str) -> None:
     torch = make()
     x = torch.zeros((4, 4096), "i8", DPPolicy("row_wise", "row_wise"))
