@@ -162,12 +162,15 @@ def apply_epilogue(note: Composite, scope: str, result: np.ndarray, operands: Se
 
 
 def _step(step: Epilogue, result: np.ndarray, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    function, kind = STEPS.get(step.op) or ELEMENTWISE[step.op], result.dtype
+    wide = kind if kind.kind in "iu" else np.dtype(np.float32)
     if step.operand is None:
-        return STEPS[step.op](result)
+        return function(result.astype(wide, copy=False)).astype(kind, copy=False)
     operand = arrays[step.operand]
-    if result.dtype.kind == "i" and operand.dtype.kind not in "iu":  # a fraction: cut towards zero after the step
-        return STEPS[step.op](result.astype(np.float64), operand.astype(np.float64)).astype(result.dtype)
-    return STEPS[step.op](result, operand.astype(result.dtype))
+    if kind.kind in "iu" and operand.dtype.kind not in "iu":  # a fraction: cut towards zero after the step
+        return function(result.astype(np.float64), operand.astype(np.float64)).astype(kind)
+    operand = operand.astype(kind, copy=False).astype(wide, copy=False)
+    return function(result.astype(wide, copy=False), operand).astype(kind, copy=False)
 
 
 def _wide(dtype: str) -> np.dtype:

@@ -4,6 +4,7 @@ import pytest
 from kernbench.dtypes import numpy_dtype
 from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Math, Ref, View
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE, apply_epilogue, compute, compute_block, resolve
+from kernbench.tl.epilogue import FIELDS
 
 X = np.array([[1.0, -2.0, 0.5], [4.0, 3.0, -1.0]], np.float16)
 Y = np.array([[2.0, 2.0, 0.25], [-1.0, 8.0, 1.0]], np.float16)
@@ -173,6 +174,31 @@ def test_a_math_composite_of_integers_wraps_in_its_accumulator():
     halved = Epilogue("scale", "kernel", 2)
     found = whole_composite([x, y, np.array(0.5, np.float32)], (halved,), kind="math", function="add")
     assert found == [np.trunc(np.array(200).astype(np.int8) / 2), 0]
+
+
+@pytest.mark.parametrize("acc", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("op", sorted(FIELDS))
+def test_a_step_of_an_epilogue_is_its_function_rounded_once(op, acc):
+    a, b = np.array([[0.5, 2.0]], np.float32), np.array([[1.0, 2.0], [0.25, 0.5]], np.float32)
+    operand = np.array([1.5, 3.0], np.float32)
+    step = Epilogue(op, "output_tile", None if FIELDS[op] is None else 2)
+    wide = (a @ b).astype(numpy_dtype(acc)).astype(np.float32)
+    function = {"dequant": np.multiply, "scale": np.multiply, "bias": np.add, "relu": lambda x: np.maximum(x, 0)}
+    given = [wide] if FIELDS[op] is None else [wide, operand]
+    expected = function.get(op, ELEMENTWISE.get(op))(*given).astype(numpy_dtype(acc)).astype(np.float32)
+    found = whole_composite(
+        [a, b, operand][: 3 if len(given) > 1 else 2], (step,), tile=(1, 2, 2), dtype="f32", acc=acc
+    )
+    assert found == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("op", "operand", "expected"), [("div", -4, [-2, 1]), ("maximum", 3, [9, 3]), ("sub", 10, [-1, -17])]
+)
+def test_a_step_of_whole_numbers(op, operand, expected):
+    x, nothing = np.array([9, -7], np.int8), np.zeros(2, np.int8)
+    step = Epilogue(op, "output_tile", 2)
+    assert whole_composite([x, nothing, np.array(operand)], (step,), kind="math", function="add") == expected
 
 
 @pytest.mark.parametrize("tile", [(32, 64, 32), (7, 50, 5), (1, 50, 1), (100, 64, 100)])

@@ -2,11 +2,11 @@
 
 A command or copy begins when all that were issued to the SIP before are complete. Streams of different SIPs are independent.
 
-A copy is one message for each shard, all in flight together, each by the PCIe endpoint nearest to its memory. The endpoint spends
-its overhead on each and has no queue, so they leave together. A command goes
-host → io_cpu of the first IO chiplet → m_cpu of each cube → each PE; completions go back the same way and are gathered at each
-step. A CPU works once on the message that it receives and once on the completions that it gathers. The acknowledgement of an
-MMU is a zero-byte message, so the M_CPU counts the arrival of the message that it acknowledges.
+A copy is one message for each shard, each by the PCIe endpoint nearest to its memory. The endpoint spends its overhead on each
+and has no queue, so all leave together. A command goes host → io_cpu of the first IO chiplet → m_cpu of each cube → each PE;
+completions go back the same way and are gathered at each step. A CPU works once on the message that it receives and once on the
+completions that it gathers. The acknowledgement of an MMU is a zero-byte message, so the M_CPU counts the arrival of the
+message that it acknowledges.
 """
 
 from __future__ import annotations
