@@ -16,8 +16,14 @@ from kernbench.tl.errors import CompositeError, fail
 from kernbench.tl.math import BINARY, FLOATS_ONLY, UNARY
 
 SCOPES = ("k_tile", "output_tile", "kernel")
-FIELDS: dict[str, str | None] = {"dequant": "scale", "bias": "bias", "relu": None, "scale": "factor"}
-FIELDS |= {**dict.fromkeys(UNARY), **dict.fromkeys(BINARY, "operand")}
+FIELDS: dict[str, str | None] = {
+    "dequant": "scale",
+    "bias": "bias",
+    "relu": None,
+    "scale": "factor",
+    **dict.fromkeys(UNARY),
+    **dict.fromkeys(BINARY, "operand"),
+}
 
 
 def read_epilogue(
