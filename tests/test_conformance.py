@@ -59,6 +59,13 @@ def test_every_section_has_rows_and_every_table_its_columns(page: str) -> None:
         assert len(set(table)) == 1, name
 
 
+def test_the_statements_that_hold_deviate_and_are_missing_are_counted() -> None:
+    page = PAGES[0]
+    rows = {part.partition("\n")[0]: len(read_rows(part)) for part in page.split("\n## ")[1:]}
+    deviate, missing = rows.pop("What deviates"), rows.pop("What is missing")
+    assert f"Of the statements {sum(rows.values())} hold, {deviate} deviate and {missing} are missing." in page
+
+
 def test_no_statement_stands_twice() -> None:
     said = [tuple(row[:-1]) for row in ROWS if not row[-2].startswith("…")]
     assert sorted(set(said)) == sorted(said)

@@ -31,7 +31,7 @@ class Intent(IntEnum):
     ALL = 0  # commands, and other traffic that may use every link
     PE_DMA = 1  # no command links
     M_CPU_DMA = 2  # no links inside a PE
-    CUBE_LOCAL = 3  # no links that leave a cube
+    CUBE_LOCAL = 3  # DMA of PEs inside a cube: no links that leave it, and no command links
 
 
 class RouteKind(IntEnum):
@@ -47,7 +47,7 @@ FORBIDDEN: dict[Intent, tuple[EdgeKind, ...]] = {
     Intent.ALL: (EdgeKind.CLOSED,),
     Intent.PE_DMA: (EdgeKind.COMMAND, EdgeKind.CLOSED),
     Intent.M_CPU_DMA: (EdgeKind.PE, EdgeKind.CLOSED),
-    Intent.CUBE_LOCAL: (EdgeKind.UCIE, EdgeKind.IO, EdgeKind.PCIE, EdgeKind.SIP, EdgeKind.CLOSED),
+    Intent.CUBE_LOCAL: (EdgeKind.COMMAND, EdgeKind.UCIE, EdgeKind.IO, EdgeKind.PCIE, EdgeKind.SIP, EdgeKind.CLOSED),
 }
 
 # Added to the length in µm. A crossing passes two ports, and a SIP has 16 cubes and 5 IO chiplets at most.

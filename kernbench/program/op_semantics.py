@@ -49,9 +49,9 @@ Operand = int | Constant | Ref | View  # an int is the id of an earlier value of
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """One step after a tile's product: relu, or an op with `inputs[operand]` of its composite."""
+    """One step after a tile's product: an op, some with `inputs[operand]` of its composite."""
 
-    op: str  # "dequant", "bias", "relu", "scale"
+    op: str  # "dequant", "bias", "relu", "scale", "exp", "maximum" ...
     scope: str  # "k_tile", "output_tile", "kernel"
     operand: int | None = None
 

@@ -6,14 +6,16 @@ together, and the rows of a thread become one array in one step (`OpTable.write`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 
 import numpy as np
 
-from kernbench.program.ops import ROW_WIDTH
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
 
 _ROW = Struct(f"{1 + ROW_WIDTH}q")
 ROW_BYTES = _ROW.size
+_MOVE, _ARRIVE = int(Op.MOVE), int(Op.ARRIVE)
 
 pack_row = _ROW.pack  # (tag, opcode, seven operands) → the row as bytes; several rows are their sum
 
@@ -26,3 +28,12 @@ def pack_rows(rows: np.ndarray, tag: int = 0) -> bytes:
 def count_rows(rows: bytes) -> int:
     """The number of packed rows."""
     return len(rows) // ROW_BYTES
+
+
+def pack_multicast(
+    route: int, nbytes: int, arrive: Sequence[int], stripe: int, done: int, hold: int, lead: int, tags: tuple[int, int]
+) -> bytes:
+    """Pack a transfer to many destinations, as `Thread.multicast`; `tags` of the transfer and of its arrivals."""
+    rows = [pack_row(tags[0], _MOVE, route, nbytes, stripe, done, hold, NONE, lead)]
+    rows += [pack_row(tags[1], _ARRIVE, counter, 0, 0, 0, 0, 0, 0) for counter in arrive]
+    return b"".join(rows)

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.program.ops import GE, NONE
-from kernbench.program.rows import ROW_BYTES, pack_row
+from kernbench.program.rows import ROW_BYTES, pack_multicast, pack_row
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
 if TYPE_CHECKING:
@@ -116,9 +116,7 @@ class Thread:
         `arrive`: for each, in the order of `Routing.destinations`, the counter to which 1 is added when its last byte is there,
         or NONE. On completion, when all have all bytes (and their acknowledgements are back), 1 is added to `done`.
         """
-        rows = [pack_row(tag, codes.MOVE, route, nbytes, stripe, done, hold, NONE, lead)]
-        rows += [pack_row(arrival_tag, codes.ARRIVE, counter, 0, 0, 0, 0, 0, 0) for counter in arrive]
-        return self.extend(b"".join(rows))
+        return self.extend(pack_multicast(route, nbytes, arrive, stripe, done, hold, lead, (tag, arrival_tag)))
 
     def until(self, time_fs: int) -> int:
         """Wait until an absolute time; if it is past, do nothing."""

@@ -2,9 +2,14 @@
 
 Narrow floats are computed in f32 and rounded once at the end, as engines with wide accumulators do. Integers are computed
 in 64 bits and wrap when they take the result's type; a Python number that an operation meets keeps its value until then.
-Products, sums along k and epilogues are in the accumulator's type after each step. Overflow and invalid values give inf and
-nan silently, as on a device. The same holds where benches, kernels and references of users compute (`Bench.call`, the runner
-of kernels, verification); numpy's warnings elsewhere are faults of ours, and nothing filters them.
+Products, sums along k and epilogues are in the accumulator's type after each step.
+
+numpy adds in an order that depends on the shape and the layout of its arrays. So operands are made row-major, and each tile of
+a composite is multiplied by itself: bits depend neither on how many tiles are computed at once nor on where operands lie.
+
+Overflow and invalid values give inf and nan silently, as on a device. The same holds where benches, kernels and references of
+users compute (`Bench.call`, the runner of kernels, verification); numpy's warnings elsewhere are faults of ours, and nothing
+filters them.
 """
 
 from __future__ import annotations
@@ -95,7 +100,7 @@ def _math(function: str, arrays: Sequence[np.ndarray], axis: int | None, dtype: 
     wide = _wide(dtype)
     if function == "where":  # the condition may be a fraction where the result is whole
         arrays = (arrays[0] != 0, *arrays[1:])
-    inputs = [array.astype(wide) for array in arrays]
+    inputs = [array.astype(wide, order="C") for array in arrays]
     if axis is None:
         return ELEMENTWISE[function](*inputs)
     return ALONG_AXIS[function](inputs[0], axis)
@@ -103,7 +108,29 @@ def _math(function: str, arrays: Sequence[np.ndarray], axis: int | None, dtype: 
 
 def _product(a: np.ndarray, b: np.ndarray, acc_dtype: str) -> np.ndarray:
     wide = _wide(acc_dtype)
-    return np.matmul(a.astype(wide), b.astype(wide)).astype(numpy_dtype(acc_dtype))
+    return np.matmul(a.astype(wide, order="C"), b.astype(wide, order="C")).astype(numpy_dtype(acc_dtype))
+
+
+def _tile_products(a: np.ndarray, b: np.ndarray, tile: tuple[int, int, int], acc_dtype: str) -> np.ndarray:
+    """The product of a range of output tiles along one k tile; `tile` is (tile_m, tile_k, tile_n)."""
+    if not is_float(acc_dtype):
+        return _product(a, b, acc_dtype)
+    found = np.empty((a.shape[0], b.shape[1]), numpy_dtype(acc_dtype))
+    for top, bottom, height in _alike(a.shape[0], tile[0]):
+        above = a[top:bottom].reshape(-1, 1, height, a.shape[1])
+        for left, right, width in _alike(b.shape[1], tile[2]):
+            beside = b[:, left:right].reshape(b.shape[0], -1, width).swapaxes(0, 1)
+            tiles = _product(above, beside, acc_dtype)
+            found[top:bottom, left:right] = tiles.swapaxes(1, 2).reshape(bottom - top, right - left)
+    return found
+
+
+def _alike(length: int, tile: int) -> list[tuple[int, int, int]]:
+    """(first, end, length of each) of the tiles along an axis that are whole, and of the one at the edge."""
+    whole = length // tile * tile
+    return [
+        (first, end, size) for first, end, size in ((0, whole, tile), (whole, length, length - whole)) if end > first
+    ]
 
 
 def compute_block(note: Composite, parts: Iterable[Sequence[np.ndarray]], operands: Sequence[np.ndarray]) -> np.ndarray:
@@ -116,7 +143,7 @@ def compute_block(note: Composite, parts: Iterable[Sequence[np.ndarray]], operan
     with np.errstate(all="ignore"):
         for tensors in parts:
             if note.kind == "gemm":
-                part = _product(tensors[0], tensors[1], note.acc_dtype)
+                part = _tile_products(tensors[0], tensors[1], note.tile, note.acc_dtype)
             else:
                 part = _math(str(note.function), tensors, None, note.acc_dtype).astype(numpy_dtype(note.acc_dtype))
             part = apply_epilogue(note, "k_tile", part, operands)
@@ -135,12 +162,15 @@ def apply_epilogue(note: Composite, scope: str, result: np.ndarray, operands: Se
 
 
 def _step(step: Epilogue, result: np.ndarray, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    function, kind = STEPS.get(step.op) or ELEMENTWISE[step.op], result.dtype
+    wide = kind if kind.kind in "iu" else np.dtype(np.float32)
     if step.operand is None:
-        return STEPS[step.op](result)
+        return function(result.astype(wide, copy=False)).astype(kind, copy=False)
     operand = arrays[step.operand]
-    if result.dtype.kind == "i" and operand.dtype.kind not in "iu":  # a fraction: cut towards zero after the step
-        return STEPS[step.op](result.astype(np.float64), operand.astype(np.float64)).astype(result.dtype)
-    return STEPS[step.op](result, operand.astype(result.dtype))
+    if kind.kind in "iu" and operand.dtype.kind not in "iu":  # a fraction: cut towards zero after the step
+        return function(result.astype(np.float64), operand.astype(np.float64)).astype(kind)
+    operand = operand.astype(kind, copy=False).astype(wide, copy=False)
+    return function(result.astype(wide, copy=False), operand).astype(kind, copy=False)
 
 
 def _wide(dtype: str) -> np.dtype:

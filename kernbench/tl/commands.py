@@ -71,6 +71,9 @@ class CommandList:
             return reference_handle(Ref(note.out_va, note.shape, note.dtype, note.out_space), on_demand=True)
         return TensorHandle(note.out, note.out_tcm or 0, type_of(note.shape, note.dtype))
 
+    def check_place(self, *_: object) -> None:
+        """Without a machine any address does."""
+
     def composite(self, completion: CompletionHandle, /) -> None:
         """Collect the start of a pipeline."""
         self._commands.append(completion.note)

@@ -69,7 +69,8 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     def ref(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """A tensor that stays in memory; a composite streams its tiles."""
-        return reference_handle(Ref(self._address("ref", ptr), as_shape("ref", shape), as_dtype("ref", dtype)))
+        result = as_type("ref", shape, dtype)
+        return reference_handle(Ref(self._address("ref", ptr, result.nbytes), result.shape, result.dtype))
 
     def arange(self, start: int, end: int, dtype: str = "i32") -> TensorHandle:
         """start, start + 1, ... end - 1."""
@@ -99,7 +100,8 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     def load(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """Load a tensor from memory; returns when it is in TCM."""
-        va, result = self._address("load", ptr), as_type("load", shape, dtype)
+        result = as_type("load", shape, dtype)
+        va = self._address("load", ptr, result.nbytes)
         value = self._begin()
         out = TensorHandle(value, va, result, "hbm", True)
         self._runner.load(Load(value, va, result.shape, dtype), out)
@@ -107,9 +109,10 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     def store(self, ptr: int, handle: TensorHandle) -> None:
         """Write a tensor to memory; returns when memory has acknowledged it."""
-        va = self._address("store", ptr)
+        self._address("store", ptr)
         handle = self._as_tensor("store", handle)
         self._check_source("store", handle)
+        va = self._address("store", ptr, handle.nbytes)
         self._dispatch()
         self._runner.store(Store((handle.operand,), va, handle.shape, handle.dtype), handle)
 

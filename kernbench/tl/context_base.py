@@ -33,6 +33,14 @@ class Work:
     write_bytes: int
 
 
+class CheckedPointer(int):
+    """Base of addresses that know their tensor."""
+
+    def check_access(self, nbytes: int) -> None:
+        """Check an access from here on. Errors: AddressError if the tensor has fewer bytes."""
+        raise NotImplementedError
+
+
 class Runner(Protocol):
     """The receiver of a context's commands; `tile` is the machine's (tile_m, tile_k, tile_n)."""
 
@@ -57,6 +65,8 @@ class Runner(Protocol):
     def post(self, note: Recv, /) -> None: ...
 
     def receive(self, note: Recv, /) -> TensorHandle: ...
+
+    def check_place(self, primitive: str, argument: str, address: int, nbytes: int, space: str, /) -> None: ...
 
     def wait(self, completion: CompletionHandle, /) -> None: ...
 
@@ -115,9 +125,12 @@ class ContextCore:
         out = self._resident[addr] = TensorHandle(value, addr, result)
         return out
 
-    def _address(self, primitive: str, ptr: int) -> int:
+    def _address(self, primitive: str, ptr: int, nbytes: int = 0) -> int:
+        """A pointer as an integer, for an access to some bytes. Errors: KernelError, and those of `CheckedPointer`."""
         if ptr.__class__ is int:
             return ptr
+        if isinstance(ptr, CheckedPointer):
+            ptr.check_access(nbytes)
         if isinstance(ptr, TensorHandle):
             fail(
                 f"tl.{primitive} got {ptr!r} where a pointer is meant",

@@ -1,16 +1,29 @@
-"""Epilogues of composites: the element-wise steps after the product of each tile, checked at the call."""
+"""Epilogues of composites: the element-wise steps after the product of each tile, checked at the call.
+
+A step has a name of its own, or is one of the element-wise functions of one or two operands; of two, the field `operand` is the
+second.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from kernbench.dtypes import is_float
 from kernbench.errors import suggest
 from kernbench.program.op_semantics import Epilogue
 from kernbench.tl.errors import CompositeError, fail
+from kernbench.tl.math import BINARY, FLOATS_ONLY, UNARY
 
 SCOPES = ("k_tile", "output_tile", "kernel")
-FIELDS: dict[str, str | None] = {"dequant": "scale", "bias": "bias", "relu": None, "scale": "factor"}
+FIELDS: dict[str, str | None] = {
+    "dequant": "scale",
+    "bias": "bias",
+    "relu": None,
+    "scale": "factor",
+    **dict.fromkeys(UNARY),
+    **dict.fromkeys(BINARY, "operand"),
+}
 
 
 def read_epilogue(
@@ -27,7 +40,7 @@ def read_epilogue(
             _refuse(f"the epilogue step {step!r}", "give dicts such as {'op': 'relu'}")
         op, scope = step["op"], step.get("scope", "output_tile")
         if op not in FIELDS:
-            _refuse(f"the epilogue op {op!r}", suggest(str(op), FIELDS)[2:])
+            _refuse(f"the epilogue op {op!r}", suggest(str(op), FIELDS, most=len(FIELDS))[2:])
         if scope not in SCOPES:
             _refuse(f"the epilogue scope {scope!r}", suggest(str(scope), SCOPES)[2:])
         if scope == "k_tile" and composite != "gemm":
@@ -38,6 +51,16 @@ def read_epilogue(
         if field is not None:
             operands.append(step[field])
     return tuple(read), operands
+
+
+def check_types(steps: Sequence[Epilogue], acc_dtype: str) -> None:
+    """Check that steps have a meaning in the type in which they are computed. Errors: CompositeError."""
+    for step in steps:
+        if step.op in FLOATS_ONLY and not is_float(acc_dtype):
+            _refuse(f"the epilogue op {step.op!r} in {acc_dtype}", "it needs floats")
+        if step.op == "relu" and acc_dtype[0] == "u":
+            remedy = "leave it out, or give acc_dtype a type with a sign"
+            _refuse(f"the epilogue op 'relu' in {acc_dtype}, which has no negative numbers", remedy)
 
 
 def _check_fields(op: str, field: str | None, step: Mapping[str, Any]) -> None:

@@ -79,7 +79,7 @@ class Exchange:
             self._thread.extend(rows)
             before()
             rows = b""
-        multicasts = self._queues("send", None).multicasts(self._pe.place)
+        multicasts = self._queues("send", None).multicasts
         at, server = count_rows(rows), self._pe.place.ipcq_server
         post = pack_row(self._send_tag, _EXEC, server, self._overhead, multicasts.posted, 0, 0, 0, 0)
         self._thread.extend(rows + post, at, note)

@@ -13,7 +13,8 @@ from kernbench.errors import InputError, suggest
 from kernbench.machine.part_index import pe_path
 from kernbench.tl.any_source_recv import Watcher
 from kernbench.tl.multicast import Multicasts
-from kernbench.tl.queue import Queue
+from kernbench.tl.queue import Queue, queue_name
+from kernbench.tl.queue_thread import Answers
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -79,7 +80,7 @@ PlaceRing = Callable[[Where, Ring], int]
 class Ipcq:
     """All queues of a machine between two installations of neighbour tables; `name` tells them from other queues.
 
-    `watchers` are threads that may wait for ever; those of these queues are added.
+    `answers` gets the threads beside these queues, which may wait for ever, with what answers their asks.
     """
 
     def __init__(
@@ -88,11 +89,11 @@ class Ipcq:
         read_counter: Callable[[int], int],
         place_ring: PlaceRing,
         name: str = "",
-        watchers: set[int] | None = None,
+        answers: Answers | None = None,
     ) -> None:
-        self.watchers: set[int] = set() if watchers is None else watchers
+        self.answers: Answers = {} if answers is None else answers
         self._place_ring = place_ring
-        self._wiring = Wiring(program, read_counter, name, self.watchers)
+        self._wiring = Wiring(program, read_counter, name, self.answers)
         self._of_pe: dict[Where, PeQueues] = {}
 
     def install(self, tables: Mapping[Where, NeighbourTable]) -> None:
@@ -127,8 +128,8 @@ class Ipcq:
 class Wiring:
     """The tables that are installed and their queues, each made when it is first used."""
 
-    def __init__(self, program: Program, read_counter: Callable[[int], int], name: str, watchers: set[int]) -> None:
-        self.program, self.read_counter, self.name, self.watchers = program, read_counter, name, watchers
+    def __init__(self, program: Program, read_counter: Callable[[int], int], name: str, answers: Answers) -> None:
+        self.program, self.read_counter, self.name, self.answers = program, read_counter, name, answers
         self.tables: Mapping[Where, NeighbourTable] = {}
         self.first: dict[tuple[Where, str], int] = {}  # by PE and direction: where the slots of its ring begin
         self.queues: dict[tuple[Where, str], Queue] = {}
@@ -154,8 +155,13 @@ class PeQueues:
         self.directions = tuple(table)
         self.turn = 0  # the direction at which the next receive from any source begins to look
         self._watch: tuple[list[Watcher], int] | None = None
-        self._multicasts: Multicasts | None = None
         self._wiring, self._where, self._table = wiring, where, table
+        places, node_name = wiring.program.machine.places, wiring.program.machine.node_name
+        ends = {
+            queue_name(wiring.name, where, direction): node_name[places.pe(ring.sip, ring.cube, ring.pe).ipcq]
+            for direction, ring in table.items()
+        }
+        self.multicasts = Multicasts(wiring.program, places.pe(*where), ends, wiring.answers)  # to several at once
 
     def outward(self, direction: str) -> Queue:
         """The queue to the neighbour in a direction; KeyError for none."""
@@ -167,20 +173,19 @@ class PeQueues:
         there = self._table[direction]
         return self._wiring.queue((there.sip, there.cube, there.pe), there.opposite)
 
-    def multicasts(self, place: PePlace) -> Multicasts:
-        """The transfers of this PE to several neighbours at once."""
-        if self._multicasts is None:
-            self._multicasts = Multicasts(self._wiring.program, place, self._wiring.watchers)
-        return self._multicasts
-
     def watchers(self, queues: Sequence[Queue]) -> tuple[list[Watcher], int]:
         """A watcher for each of the PE's inward queues, and the counter with which they wake the kernel."""
         if self._watch is None:
             program = self._wiring.program
             woken = program.counter(f"a message from anywhere at {_path(self._where)}")
             self._watch = [Watcher(program, queue, woken) for queue in queues], woken
-            self._wiring.watchers |= {watcher.thread.id for watcher in self._watch[0]}
+            for watcher in self._watch[0]:
+                self._wiring.answers[watcher.thread.id] = _never_asks
         return self._watch
+
+
+def _never_asks() -> None:
+    """The answer of a watcher, whose rows have no ask."""
 
 
 def check_tables(machine: Machine, tables: Mapping[Where, NeighbourTable]) -> None:

@@ -46,10 +46,11 @@ class LiveLowering(Lowering):
 
     def store(self, note: Store, source: TensorHandle, /) -> None:
         """Write memory when the transfer is issued."""
+        transfers = self.access(write=True).find(note.va, source.type.nbytes)
         self.thread.extend(self._schedule)
         self._catch_up()
         self._memory.write(note.va, self._array(source))
-        self._transfer(note.va, source.type.nbytes, b"", note, write=True)
+        self._move(transfers, b"", note, write=True)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:
         """Compute at once."""

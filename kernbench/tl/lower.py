@@ -27,7 +27,7 @@ from kernbench.tl.source_lines import OWN
 from kernbench.tl.tensor_type import type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
     from kernbench.machine.costs import Terms
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
     from kernbench.tl.pe import PeContext
 
+_SPACE_OF = {"hbm_ctrl": "hbm", "sram": "sram", "pe_tcm": "tcm"}  # by the kind of the memory
 _SERVERS_OF = attrgetter(*SERVERS)
 # Plain ints: an enum's attribute costs a lookup.
 _DELAY, _EXEC, _MOVE, _WAIT = int(Op.DELAY), int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)
@@ -129,6 +130,10 @@ class Lowering:
         if not note.shape:
             self._exchange.learn(note)
         nbytes = type_of(note.shape, note.dtype).nbytes
+        if note.out_tcm is not None:
+            self.check_place("recv", "dst_addr", note.out_tcm, nbytes, "tcm")
+        elif note.out_va is not None:
+            self.check_place("recv", "dst_addr", note.out_va, nbytes, note.out_space)
         self._exchange.take(note, nbytes)
         out = self._received(note)
         self._deliver(note, out)
@@ -138,6 +143,20 @@ class Lowering:
         elif note.out_va is not None:
             self._transfer(note.out_va, nbytes, b"", None, write=True)
         return out
+
+    def check_place(self, primitive: str, argument: str, address: int, nbytes: int, space: str, /) -> None:
+        """Check that a range lies in the memory that its space names. Errors: KernelError."""
+        got = f"tl.{primitive} got {argument}={address:#x} in {space!r} for {nbytes} bytes"
+        if space == "tcm":
+            size = int(self.pe.machine.figures["pe_tcm.bytes"])
+            if not 0 <= address <= size - nbytes:
+                remedy = "give an offset in it, such as `offset` of a buffer of torch.reserve"
+                fail(f"{got}, but the TCM of {self.pe.path} has {size:#x} bytes", remedy)
+            return
+        for node, _, _ in (self.pe.peek or self.pe.translate)(address, nbytes):
+            found = _SPACE_OF[self.pe.machine.node_kind[node]]
+            if found != space:
+                fail(f"{got}, which are in {self.pe.machine.node_name[node]}", f"give the space {found!r}")
 
     def _received(self, note: Recv) -> TensorHandle:
         if note.out_va is not None:
@@ -167,10 +186,14 @@ class Lowering:
         return np.array([self._duration(*cost(*row)) for row in found.rows.tolist()], np.int64)[found.which]
 
     def _transfer(self, va: int, nbytes: int, before: bytes, note: Load | Store | None, *, write: bool) -> None:
+        self._move(self.access(write).find(va, nbytes), before, note, write=write)
+
+    def _move(
+        self, transfers: Sequence[tuple[int, int, int]], before: bytes, note: Load | Store | None, *, write: bool
+    ) -> None:
         """Write `before`, the transfers of a range and the wait; the note goes to the transfer, or to the wait for several."""
         server, tag = self._write_channel if write else self._read_channel
         rows, done, lead = before, self._done, self.lead
-        transfers = self.access(write).find(va, nbytes)
         for route, size, stripe in transfers:
             rows += pack_row(tag, _MOVE, route, size, stripe, done, server, NONE, lead)
         if len(transfers) == 1:

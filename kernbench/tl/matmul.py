@@ -9,11 +9,11 @@ from typing import Any
 from kernbench.dtypes import bits, is_float
 from kernbench.errors import suggest
 from kernbench.program.op_semantics import Composite, Dot, Shape
-from kernbench.tl.context_base import ContextCore, Work
-from kernbench.tl.epilogue import read_epilogue
+from kernbench.tl.context_base import CheckedPointer, ContextCore, Work
+from kernbench.tl.epilogue import check_types, read_epilogue
 from kernbench.tl.errors import CompositeError, fail
 from kernbench.tl.handle import NUMBERS, WHOLE, CompletionHandle, TensorHandle, check_number, scalar_handle
-from kernbench.tl.math import BINARY, UNARY
+from kernbench.tl.math import BINARY, FLOATS_ONLY, UNARY
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import find_broadcast, product_shape
 from kernbench.tl.tensor_type import TensorType, type_of
@@ -57,9 +57,13 @@ class MatmulPrimitives(ContextCore):
         inputs = (*pair, *[self._epilogue_operand(x, shape, dtype) for x in extra])
         tile = self._runner.tile if tile_shape is None else _as_tile(tile_shape)
         acc_dtype = _as_accumulator(acc_dtype, dtype)
-        out_va = self._address("composite", out_ptr) or None
+        check_types(steps, acc_dtype)
+        result = type_of(shape, dtype)
+        out_va = self._address("composite", out_ptr, result.nbytes)
+        if not out_va and not isinstance(out_ptr, CheckedPointer):  # a tensor may lie at the physical address 0
+            out_va = None
         value = self._begin()
-        out = None if out_va else self._result(value, type_of(shape, dtype))
+        out = self._result(value, result) if out_va is None else None
         operands = tuple(x.operand for x in inputs)
         made = (None, 0) if out is None else (value, out.addr)
         note = Composite(op, math_op, operands, made[0], out_va, shape, dtype, acc_dtype, steps, tile, made[1])
@@ -140,11 +144,14 @@ def _result_type(op: str, a: TensorHandle, b: TensorHandle | None, math_op: str 
     if math_op not in known:
         problem = f"tl.composite 'math' of {1 if b is None else 2} got math_op {math_op!r}"
         fail(problem, suggest(str(math_op), known)[2:], CompositeError)
+    dtype = a.dtype if b is None else promote(a.dtype, b.dtype)
+    if math_op in FLOATS_ONLY and not is_float(dtype):
+        fail(f"tl.composite 'math' got math_op {math_op!r} of {dtype}", "it needs floats", CompositeError)
     if b is None:
-        return a.shape, a.dtype
+        return a.shape, dtype
     if a.shape != b.shape:
         fail(f"tl.composite 'math' got shapes {a.shape} and {b.shape}", "make them equal")
-    return a.shape, promote(a.dtype, b.dtype)
+    return a.shape, dtype
 
 
 def _as_tile(tile_shape: Sequence[int]) -> tuple[int, int, int]:

@@ -48,8 +48,9 @@ class MessagePrimitives(ContextCore):
         if src is None:
             if src_addr is None:
                 fail("tl.send got neither a tensor nor an address", "give src, or src_addr with shape or nbytes")
-            address = self._address("send", src_addr)
-            src = self._source(address, _elements("send", nbytes, shape, dtype), dtype, space)
+            found = _elements("send", nbytes, shape, dtype)
+            address = self._address("send", src_addr, prod(found) * itemsize(dtype))
+            src = self._source(address, found, dtype, space)
         elif src_addr is not None or nbytes is not None or shape is not None:
             fail("tl.send got a tensor and an address", "give one of them; a tensor knows its shape")
         else:
@@ -82,7 +83,7 @@ class MessagePrimitives(ContextCore):
         if dst_space is not None:
             self._space("recv", dst_space)
         if dst_addr is not None and dst_space is not None:
-            address = self._address("recv", dst_addr)
+            address = self._address("recv", dst_addr, prod(note.shape) * itemsize(note.dtype) if note.shape else 0)
             if dst_space == "tcm":
                 note.out_tcm = address
             else:
@@ -159,9 +160,10 @@ class MessagePrimitives(ContextCore):
 
     def _source(self, address: int, shape: Shape, dtype: str, space: str) -> TensorHandle:
         """The tensor at an address."""
-        if self._space("send", space) != "tcm":
-            return reference_handle(Ref(address, shape, dtype, space))
         nbytes = prod(shape) * itemsize(dtype)
+        if self._space("send", space) != "tcm":
+            self._runner.check_place("send", "src_addr", address, nbytes, space)
+            return reference_handle(Ref(address, shape, dtype, space))
         held = reversed(self._resident.items())
         found = [start for start, x in held if start and start <= address and address + nbytes <= start + x.nbytes]
         if not found:

@@ -54,6 +54,7 @@ class PeContext:
     translate_many: TranslateMany
     lines: LineFinder  # of the program's kernels
     lookups: int = 1  # in the MMU, before each access of a DMA
+    peek: Translate | None = None  # as `translate`, for checks, which count as no access
     num_programs: int  # PEs per cube that run this kernel
     num_cubes: int
     memory: PeMemory | None = None  # its contents; only live kernels need them

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.part_index import pe_path
 from kernbench.tl.credit import credit_terms
-from kernbench.tl.multicast import Landings
 
 if TYPE_CHECKING:
     from kernbench.machine.part_index import PePlace
@@ -28,7 +27,6 @@ class Queue:
 
     __slots__ = (
         "_durations",
-        "_landings",
         "_program",
         "_returned",
         "_slots",
@@ -57,11 +55,10 @@ class Queue:
     ) -> None:
         machine = program.machine
         sender, receiver = machine.places.pe(*source), machine.places.pe(*target)
-        self.name = f"{time}{pe_path(*source)}:{direction}"
+        self.name = queue_name(time, source, direction)
         self.source, self.target = f"{pe_path(*source)} (its {direction})", f"{pe_path(*target)} (its {ring.opposite})"
         self.receiver, self.receiver_place = pe_path(*target), receiver
         self.ring = ring
-        self._landings: Landings | None = None
         self._program = program
         self._durations: dict[tuple[int, bool], int] = {}  # by bytes and write
         self._slots = address, *machine.places.memory_of(address)[:2]  # physical address, memory, offset in it
@@ -105,12 +102,6 @@ class Queue:
         found = self._durations[nbytes, write] = self._program.duration(*terms)
         return found
 
-    def landings(self) -> Landings:
-        """The writing of slots with multicasts."""
-        if self._landings is None:
-            self._landings = Landings(self._program, self)
-        return self._landings
-
     def give_back(self, index: int) -> int:
         """Take a message; returns the number of slots that become free in order."""
         if index == self._returned and not self._taken:
@@ -129,6 +120,11 @@ class Queue:
         if other is None:
             self.sizes[index] = nbytes
         return None if other in (None, nbytes) else other
+
+
+def queue_name(time: str, source: Where, direction: str) -> str:
+    """The name of the queue that leaves a PE in a direction; `time` tells it from those of other tables."""
+    return f"{time}{pe_path(*source)}:{direction}"
 
 
 def _servers(place: PePlace, tier: str) -> tuple[int, int]:

@@ -158,19 +158,22 @@ class Traffic:
         return moves
 
     def _write_waiting(self, thread: Thread, flows: np.ndarray, agent: int, node: int) -> None:
-        """Write flows one after the other: wait for the start, act, start the transfer."""
+        """Write flows one after the other: wait for the start, act, start the transfer. A PCIe endpoint has no queue."""
         program, machine = self.program, self._machine
         act = server = acted = NONE
-        if agent == Agent.CPU:
-            act = program.duration((f"{machine.node_kind[node]}.overhead", 1))
+        before, overhead = PE_LEAD if agent == Agent.PE else (), (f"{machine.node_kind[node]}.overhead", 1)
+        queues = agent == Agent.CPU and machine.node_kind[node] != "pcie_ep"
+        if queues:
+            act = program.duration(overhead)
             server, acted = machine.places.cpu_server(node), program.counter(f"{thread.name} to act")
-        before = PE_LEAD if agent == Agent.PE else ()
+        elif agent == Agent.CPU:
+            before = (overhead,)
         tables, now_fs = machine.routing.tables(), 0
         for flow in flows.tolist():
             if (start_fs := int(self.flows.start_fs[flow])) > now_fs:
                 now_fs = start_fs
                 thread.until(start_fs)
-            if agent == Agent.CPU:
+            if queues:
                 thread.exec(server, act, acted)
                 thread.wait(acted, 1, take=1)
             _, _, hold, route, request_fs, _ = self._routes[flow].tolist()

@@ -32,10 +32,10 @@ def test_four_graphs_of_their_own(tiny: Machine) -> None:
     assert len({tuple(found) for found in edges.values()}) == 4
 
 
-def test_dma_of_pes_has_no_link_into_a_control_processor(tiny: Machine) -> None:
-    ends = {
-        kind for src, dst in links(tiny, Intent.PE_DMA) for kind, other in ((src, dst), (dst, src)) if other == "router"
-    }
+@pytest.mark.parametrize("intent", [Intent.PE_DMA, Intent.CUBE_LOCAL])
+def test_dma_of_pes_has_no_link_into_a_control_processor(tiny: Machine, intent: Intent) -> None:
+    ends = {kind for src, dst in links(tiny, intent) for kind, other in ((src, dst), (dst, src)) if other == "router"}
+    assert EdgeKind.COMMAND not in tiny.edge_kind[allowed_edges(tiny.edge_kind, intent)]
     assert {"pe_dma", "hbm_ctrl", "sram", "m_cpu"} <= ends
     assert not ends & CONTROL
     assert any(CONTROL & set(pair) for pair in links(tiny, Intent.ALL))

@@ -74,6 +74,7 @@ def test_a_shorter_wire_takes_relays(tmp_path):
     grid = load_spec(made(tmp_path), {"cube.max_gap_mm": 2}).cube.grid
     assert (len(grid.x_mm), len(grid.y_mm)) == (1 + 2 + 5 + 2, 1 + 2 + 4 + 2)
     assert len(grid.routers()) == 90 - len(grid.hole)
+    assert "# 2 makes a mesh of 9 x 10\n" in documented_cube()  # rows x columns
     places = machine.places
     path = machine.routing.path(places.pe(0, 0, 0).dma, places.hbm(0, 15, 7), Intent.PE_DMA)
     assert path[0] == places.pe(0, 0, 0).dma

@@ -4,6 +4,7 @@ import pytest
 from kernbench.dtypes import numpy_dtype
 from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Math, Ref, View
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE, apply_epilogue, compute, compute_block, resolve
+from kernbench.tl.epilogue import FIELDS
 
 X = np.array([[1.0, -2.0, 0.5], [4.0, 3.0, -1.0]], np.float16)
 Y = np.array([[2.0, 2.0, 0.25], [-1.0, 8.0, 1.0]], np.float16)
@@ -173,3 +174,50 @@ def test_a_math_composite_of_integers_wraps_in_its_accumulator():
     halved = Epilogue("scale", "kernel", 2)
     found = whole_composite([x, y, np.array(0.5, np.float32)], (halved,), kind="math", function="add")
     assert found == [np.trunc(np.array(200).astype(np.int8) / 2), 0]
+
+
+@pytest.mark.parametrize("acc", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("op", sorted(FIELDS))
+def test_a_step_of_an_epilogue_is_its_function_rounded_once(op, acc):
+    a, b = np.array([[0.5, 2.0]], np.float32), np.array([[1.0, 2.0], [0.25, 0.5]], np.float32)
+    operand = np.array([1.5, 3.0], np.float32)
+    step = Epilogue(op, "output_tile", None if FIELDS[op] is None else 2)
+    wide = (a @ b).astype(numpy_dtype(acc)).astype(np.float32)
+    function = {"dequant": np.multiply, "scale": np.multiply, "bias": np.add, "relu": lambda x: np.maximum(x, 0)}
+    given = [wide] if FIELDS[op] is None else [wide, operand]
+    expected = function.get(op, ELEMENTWISE.get(op))(*given).astype(numpy_dtype(acc)).astype(np.float32)
+    found = whole_composite(
+        [a, b, operand][: 3 if len(given) > 1 else 2], (step,), tile=(1, 2, 2), dtype="f32", acc=acc
+    )
+    assert found == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("op", "operand", "expected"), [("div", -4, [-2, 1]), ("maximum", 3, [9, 3]), ("sub", 10, [-1, -17])]
+)
+def test_a_step_of_whole_numbers(op, operand, expected):
+    x, nothing = np.array([9, -7], np.int8), np.zeros(2, np.int8)
+    step = Epilogue(op, "output_tile", 2)
+    assert whole_composite([x, nothing, np.array(operand)], (step,), kind="math", function="add") == expected
+
+
+@pytest.mark.parametrize("tile", [(32, 64, 32), (7, 50, 5), (1, 50, 1), (100, 64, 100)])
+def test_a_range_of_tiles_is_each_tile_by_itself_to_the_last_bit(tile):
+    """Wherever the operands lie."""
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((70, 50), np.float32), rng.standard_normal((90, 50), np.float32).T
+    note = Composite("gemm", None, (1, 2), 9, None, (70, 90), "f32", "f32", (), tile)
+    together = compute_block(note, [(a, b)], [])
+    for row in range(0, 70, tile[0]):
+        for column in range(0, 90, tile[2]):
+            part = np.asfortranarray(a[row : row + tile[0]]), b[:, column : column + tile[2]]
+            alone = compute_block(note, [part], [])
+            assert alone.tobytes() == together[row : row + tile[0], column : column + tile[2]].tobytes()
+
+
+def test_a_sum_is_the_same_to_the_last_bit_wherever_its_operand_lies():
+    x = np.random.default_rng(4).standard_normal((300, 200), np.float32)
+    assert (
+        math("sum", x, axis=1, dtype="f32").tobytes()
+        == math("sum", np.asfortranarray(x), axis=1, dtype="f32").tobytes()
+    )

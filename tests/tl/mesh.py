@@ -1,5 +1,6 @@
 """Neighbouring PEs of a machine, each with a kernel, without a host."""
 
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -110,8 +111,9 @@ class Mesh:
                 pe.thread.ask()
             else:
                 self._step(pe, stepped)
-        self.session.run(lambda thread: self._step(*running[thread]))
-        self.session.check_finished(exclude=self.ipcq.watchers)
+        answers = {thread: partial(self._step, *one) for thread, one in running.items()}
+        self.session.run(lambda thread: (answers.get(thread) or self.ipcq.answers[thread])())
+        self.session.check_finished(exclude=self.ipcq.answers)
         if not self.live:
             of_thread = {pe.thread.id: self.memory[where] for where, pe in self.pes.items()}
             replay = Replay(self.program, lambda thread: Numbers(of_thread[thread]), self.replayed)
@@ -119,8 +121,11 @@ class Mesh:
         return [self._end(where) for where in kernels]
 
     def _step(self, pe, stepped):
-        if not stepped.resume():
+        goes_on = stepped.resume()
+        if not goes_on:
             pe.thread.mark(self.program.tag("end"))
+        if pe.queues is not None and (goes_on or self.live):
+            pe.queues.multicasts.close()
 
     def _end(self, where):
         thread = self.pes[where].thread

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernbench.errors import DeadlockError, KernelError
-from kernbench.machine.address import MemorySpace
+from kernbench.machine.address import SPACE_SHIFT, MemorySpace
 from kernbench.tl.ipcq import Ring
 from tests.tl.mesh import BASE, A, B, C, Mesh, both, line
 
@@ -550,6 +550,45 @@ def refused(kernel, other=None, tables=None, **options):
 def test_a_message_must_fit_its_slot():
     assert refused(send(4096)) == (
         "tl.send got 8192 bytes for 'E', whose slots have 4096; send it in pieces, or give the process group larger slots"
+    )
+
+
+HBM = BASE + 4096
+SRAM = MemorySpace.SRAM << SPACE_SHIFT
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("shape", [8, ()])
+@pytest.mark.parametrize(
+    ("address", "space", "problem"),
+    [
+        (
+            (16 << 20) - 8,
+            "tcm",
+            ", but the TCM of sip0.cube0.pe1 has 0x1000000 bytes; give an offset in it, such as `offset` of ",
+        ),
+        (-16, "tcm", ", but the TCM of sip0.cube0.pe1 has 0x1000000 bytes; give an offset in it, such as `offset` of "),
+        (HBM, "sram", ", which are in sip0.cube0.hbm_ctrl.pe1; give the space 'hbm'"),
+        (SRAM, "hbm", ", which are in sip0.cube0.sram; give the space 'sram'"),
+    ],
+)
+def test_a_message_is_copied_to_the_memory_that_is_named(address, space, problem, shape, live):
+    def right(*, tl):
+        tl.recv("W", shape, dst_addr=address, dst_space=space)
+
+    sentence = refused(send(8), right, live=live)
+    assert sentence.startswith(f"tl.recv got dst_addr={address:#x} in {space!r} for 16 bytes{problem}"), sentence
+
+
+@pytest.mark.parametrize(("address", "space", "right"), [(HBM, "sram", "hbm"), (SRAM, "hbm", "sram")])
+def test_what_is_sent_is_in_the_memory_that_is_named(address, space, right):
+    def left(*, tl):
+        tl.send("E", src_addr=address, shape=8, space=space)
+
+    where = "hbm_ctrl.pe0" if right == "hbm" else "sram"
+    assert refused(left) == (
+        f"tl.send got src_addr={address:#x} in {space!r} for 16 bytes, which are in sip0.cube0.{where}; "
+        f"give the space {right!r}"
     )
 
 

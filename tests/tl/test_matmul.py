@@ -66,8 +66,10 @@ def test_an_epilogue_s_operands_come_after_the_tensors():
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
-        ({"op": "gelu"}, "the epilogue op 'gelu'; did you mean 'relu'? Known: bias, dequant, relu, scale"),
-        ({"op": "tanh"}, "the epilogue op 'tanh'; known: bias, dequant, relu, scale"),
+        ({"op": "gelu"}, "the epilogue op 'gelu'; did you mean 'relu'? Known: abs, add, bias, cos, dequant, div, exp, log, maximum, minimum, mul, relu, scale, sigmoid, sin, sqrt, sub"),  # noqa: E501
+        ({"op": "tanh"}, "the epilogue op 'tanh'; known: abs, add, bias, cos, dequant, div, exp, log, maximum, minimum, mul, relu, scale, sigmoid, sin, sqrt, sub"),  # noqa: E501
+        ({"op": "maximum"}, "the epilogue op 'maximum' without its field 'operand'; its fields are op, operand, scope"),
+        ({"op": "exp", "operand": 1}, "the epilogue op 'exp' with the field 'operand'; its fields are op, scope"),
         ({"op": "relu", "scope": "tile"}, "the epilogue scope 'tile'; did you mean 'k_tile'? Known: k_tile, kernel, output_tile"),  # noqa: E501
         ({"op": "bias"}, "the epilogue op 'bias' without its field 'bias'; its fields are op, bias, scope"),
         ({"op": "dequant", "factor": 1}, "the epilogue op 'dequant' without its field 'scale'; its fields are op, scale, scope"),  # noqa: E501
@@ -113,6 +115,31 @@ def test_composites_are_refused(call, sentence):
 )
 def test_an_op_that_is_unknown_or_incomplete_is_a_value_error(call):
     assert refused(call, ValueError).startswith("tl.composite ")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"math_op": "exp"}, "'math' got math_op 'exp' of u8; it needs floats"),
+        ({"math_op": "abs", "epilogue": [{"op": "sigmoid"}]}, "got the epilogue op 'sigmoid' in i32; it needs floats"),
+        (
+            {"math_op": "abs", "epilogue": [{"op": "relu"}], "acc_dtype": "u32"},
+            "got the epilogue op 'relu' in u32, which has no negative numbers; leave it out, or give acc_dtype a type with "
+            "a sign",
+        ),
+    ],
+)
+def test_what_means_nothing_in_whole_numbers_is_a_value_error(options, sentence):
+    assert refused(lambda tl, a, b: tl.composite("math", tl.zeros((4, 4), "u8"), **options), ValueError) == (
+        f"tl.composite {sentence}"
+    )
+
+
+def test_relu_of_an_unsigned_result_is_of_its_signed_sum():
+    made = commands(
+        lambda *, tl: tl.composite("math", tl.zeros((4, 4), "u8"), math_op="abs", epilogue=[{"op": "relu"}])
+    )
+    assert (made[-1].dtype, made[-1].acc_dtype) == ("u8", "i32")
 
 
 def test_sums_are_of_the_result_s_sort():

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kernbench.machine.part_index import PePlace
     from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import NeighbourTable, Ring, Where
+    from kernbench.tl.queue_thread import Answers
 
 
 class Device:
@@ -58,10 +59,10 @@ class Device:
         self.session = Session(self.program, mode, count_waits=count_waits)
         self.memory = DeviceMemory(self.session, live)
         self._installed = 0
-        self._watchers: set[int] = set()  # threads of queues, which need not end
+        self._answers: Answers = {}  # of threads beside queues, which need not end
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self.ipcq = self._make_queues()  # for launches that bring no queues of their own
-        self._kernels = Kernels(self.program, self.memory, live)
+        self._kernels = Kernels(self.program, self.memory, live, self._answers)
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
         self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: tensors to unmap
         self._unanswered: list[Launch] = []
@@ -120,13 +121,17 @@ class Device:
             send_neighbour_tables(self._streams[sip], sip, targets)
         return queues
 
+    def remove_neighbours(self) -> None:
+        """Let launches that bring no queues of their own have none; the slots of those they had are freed."""
+        self.ipcq = self._make_queues()
+
     def launch(self, message: KernelLaunch, kernel: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
-        """Lower a launch. A recorded kernel runs here, once for each PE, until one of them fails.
+        """Lower a launch. A recorded kernel runs here, once for each PE.
 
         Its messages go through `queues`, by default those that were installed last for all launches.
 
-        Errors: InputError for unknown PEs or tensors; KernelError of the kernel, with the device's response (`error.response`).
-        The KernelError of a live kernel is raised by `run`.
+        Errors: InputError for unknown PEs or tensors. The KernelError of the kernel, with the device's response
+        (`error.response`), is raised by `Launch.check_at_once`, or if a PE of the launch is still under way, by `run`.
         """
         home = self._sips[message.sip]
         replace_kernel(message.kernel_ref, kernel)
@@ -136,12 +141,12 @@ class Device:
     def pe_dma(self, message: PeDma) -> Launch:
         """Move a shard by the DMA of a PE. The command is sent like a launch, and completes like one.
 
-        Errors: InputError for an unknown PE; AddressError, with the device's response, for a shard in no memory.
+        Errors: InputError for an unknown PE. The AddressError for a shard in no memory is raised as that of a launch.
         """
         where = KernelLaunch("pe_dma", (), message.sip, (message.cube,), (message.pe,))
 
         def run_dma(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
-            launch.attempt(lambda: lower_dma(self.program, thread, place, message), complete)
+            launch.attempt(thread, lambda: lower_dma(self.program, thread, place, message), complete)
 
         return self._lower(where, {}, run_dma)
 
@@ -154,8 +159,6 @@ class Device:
         launch = Launch(message)
         with pause_gc():
             lower_launch(self._streams[message.sip], launch, carried, run)
-        if launch.failure is not None:
-            raise launch.failure
         self._unanswered.append(launch)
         return launch
 
@@ -172,21 +175,21 @@ class Device:
         """
         with self.stage.within("simulating"):
             self.session.run(self._kernels.answer, self.on_progress)
-        answered, self._unanswered = self._unanswered, []
-        for launch in answered:
+        for launch in self._unanswered:
             launch.check()
-        self._check_finished(answered)
-        for launch in answered:
-            launch.response = Response(ok=True)
+        self._check_finished(self._unanswered)
+        for launch in self._unanswered:
+            launch.response = launch.response or Response(ok=True)
+        self._unanswered.clear()
 
     def _check_finished(self, launches: Sequence[Launch]) -> None:
         """Errors: DeadlockError naming the kernels that wait, or all threads that wait if no kernel does."""
         try:
-            self.session.check_finished(exclude=self._watchers)
+            self.session.check_finished(exclude=self._answers)
         except DeadlockError:
             kernels = {thread.id for launch in launches for thread, _ in launch.started}
             others = {thread.id for thread in self.program.threads} - kernels
-            self.session.check_finished(exclude=self._watchers | others)
+            self.session.check_finished(exclude=self._answers.keys() | others)
             raise
 
     def _make_queues(self, name: str = "") -> Ipcq:
@@ -199,7 +202,7 @@ class Device:
             slots.append(Buffer(pools, shard))
             return shard.pa
 
-        return Ipcq(self.program, lambda counter: int(session.counter_value[counter]), place_ring, name, self._watchers)
+        return Ipcq(self.program, lambda counter: int(session.counter_value[counter]), place_ring, name, self._answers)
 
     def _update_mmus(self, message: MmuMap) -> int:
         """Install a mapping and send its message; returns the row of completion."""

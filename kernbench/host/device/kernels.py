@@ -1,6 +1,8 @@
 """Kernels of the launches of a device: each is lowered for its PE at once, or runs step by step during the run.
 
-Live kernels run step by step. So do recorded kernels that may have to ask which message has arrived from a neighbour.
+Live kernels run step by step. So do recorded kernels that may have to ask which message has arrived from a neighbour. While
+such a kernel is under way, later launches on its PE begin step by step too, at their own time: which messages are theirs is
+known only when it has ended.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ if TYPE_CHECKING:
     from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import Ipcq
     from kernbench.tl.plan_outline import PlanOutline
+    from kernbench.tl.queue_thread import Answers
 
 
 class Kernels:
     """The kernels of one device."""
 
-    def __init__(self, program: Program, memory: DeviceMemory, live: bool) -> None:
+    def __init__(self, program: Program, memory: DeviceMemory, live: bool, answers: Answers) -> None:
         self.program, self.memory, self.live = program, memory, live
-        self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: runs its next step
+        self._answers = answers  # of threads beside queues
+        self._steps: dict[int, Callable[[], None]] = {}  # by PE thread: runs its next step
+        self._latest: dict[int, int] = {}  # by PE CPU: the thread of the latest kernel that runs step by step
         self.outlines: dict[Any, PlanOutline] = {}  # of composites; PEs share them
         self.lines = LineFinder(program)
 
@@ -40,12 +45,26 @@ class Kernels:
         return PeRun(self, message, kernel, home, queues)
 
     def answer(self, thread: int) -> None:
-        """Resume the thread at an ASK row: a kernel, or a host thread with data for memory."""
-        step = self.steps.get(thread)
+        """Resume the thread at an ASK row: a kernel, a thread beside a queue, or a host thread with data for memory."""
+        step = self._steps.get(thread) or self._answers.get(thread)
         if step is None:
             self.memory.answer(thread)
         else:
             step()
+
+    def is_under_way(self, place: PePlace) -> bool:
+        """Whether a kernel of the PE that runs step by step has not ended."""
+        return self._latest.get(place.cpu) in self._steps
+
+    def run_in_steps(self, thread: Thread, place: PePlace, step: Callable[[], bool]) -> None:
+        """Run a kernel of the PE at each ask of its thread; `step` returns whether another will follow."""
+
+        def answer() -> None:
+            if not step():
+                del self._steps[thread.id]
+
+        self._steps[thread.id] = answer
+        self._latest[place.cpu] = thread.id
 
 
 class PeRun:
@@ -64,20 +83,25 @@ class PeRun:
         kernels, name = self._kernels, self._message.kernel_ref
         args = [self._resolve(arg, place) for arg in self._message.args]
         pe = self._context(thread, place, self._addresses.map_of(place.cube, place.pe, self.carried))
-        if not kernels.live and pe.queues is None:
-            launch.attempt(lambda: record_kernel(pe, self._kernel, args, name=name), complete)
+        waits = kernels.live or kernels.is_under_way(place)
+        if not waits and pe.queues is None:
+            launch.attempt(thread, lambda: record_kernel(pe, self._kernel, args, name=name), complete)
             return
         running = SteppedKernel(pe, self._kernel, args, name=name, live=kernels.live)
-        if kernels.live:
+        if waits:
             thread.ask()
-        elif not launch.attempt(running.resume, complete):
+        elif not launch.attempt(thread, running.resume, complete):
             return
+        elif pe.queues is not None:
+            pe.queues.multicasts.close()
 
-        def step() -> None:
-            if not launch.attempt(running.resume, complete):
-                del kernels.steps[thread.id]
+        def step() -> bool:
+            goes_on = launch.attempt(thread, running.resume, complete)
+            if pe.queues is not None:
+                pe.queues.multicasts.close()
+            return goes_on
 
-        kernels.steps[thread.id] = step
+        kernels.run_in_steps(thread, place, step)
 
     def _resolve(self, arg: Any, place: PePlace) -> Any:
         """The value of an argument for the kernel on a PE."""
@@ -87,7 +111,8 @@ class PeRun:
 
     def _context(self, thread: Thread, place: PePlace, seen: Map) -> PeContext:
         kernels = self._kernels
-        view = kernels.memory.open_view(thread, place, self._addresses.quiet(seen))
+        quiet = self._addresses.quiet(seen)
+        view = kernels.memory.open_view(thread, place, quiet)
         return PeContext(
             program=kernels.program,
             thread=thread,
@@ -96,6 +121,7 @@ class PeRun:
             locate=seen.locate,
             translate=seen.translate,
             translate_many=seen.translate_many,
+            peek=quiet.translate,
             lookups=self._addresses.lookups,
             num_programs=len(self._message.target_pe),
             num_cubes=len(self._message.target_cubes),

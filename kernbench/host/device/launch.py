@@ -3,8 +3,9 @@
 Each PE reports to a barrier when its CPU has decoded the launch. The barrier opens when the last PE has reported; that
 time is the start of the launch. `pe_exec` is the time from there to the end of the last PE.
 
-A PE whose kernel fails responds at that row, and the responses of all PEs are gathered on the way to the host as usual.
-So the device can run the next launch after one that failed.
+A PE whose kernel fails responds at that row, and the responses of all PEs are gathered on the way to the host as usual. The
+other PEs began at the same instant, so their kernels run to their own ends. So the device can run the next launch after one
+that failed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kernbench.errors import KernBenchError
+from kernbench.errors import KernBenchError, LimitError
 from kernbench.host.device.stream import Command, Stream
 from kernbench.host.messages import KernelLaunch, Response, Targets
 from kernbench.machine.part_index import sip_path
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 class Launch:
     """A launch: the rows from which its times are read, each (thread, row of the thread), and its response.
 
-    `response` is None until the launch has ended. `failure` is the first error of its PEs. `place` is the line of the
-    host's call.
+    `response` is None until the launch has ended. `failure` is the error of its first PE that has failed, in their order, which
+    is known when none is under way; a limit of the run comes before all others. `place` is the line of the host's call.
     """
 
     message: KernelLaunch
@@ -42,31 +43,46 @@ class Launch:
     place: str = ""
     response: Response | None = None
     failure: KernBenchError | None = None
+    _failed: int = -1  # the thread of the failure
+    _is_told: bool = False  # whether the host knows of the failure
 
     def __repr__(self) -> str:
         message = self.message
         targets = f"{sip_path(message.sip)}, {len(message.target_cubes)} cubes x {len(message.target_pe)} PEs"
         return f"Launch({message.kernel_ref!r} on {targets}, at {self.place}, response={self.response})"
 
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether a PE has met a limit of the run, which ends it."""
+        return isinstance(self.failure, LimitError)
+
+    def check_at_once(self) -> None:
+        """Raise its error, if it is known while the host is still at the line that launched it."""
+        if self.failure is not None and (self.is_over_limit or len(self.finished) == len(self.started)):
+            self._is_told = True
+            raise self.failure
+
     def check(self) -> None:
-        """Raise the error of the device's response, if any, with the line that launched it: the host has gone on since."""
-        if self.failure is not None:
+        """Raise its error, if any and not raised yet, with the line that launched it: the host has gone on since."""
+        if self.failure is not None and not self._is_told:
+            self._is_told = True
             raise type(self.failure)(f"{self.failure}; launched at {self.place}") from self.failure
 
-    def attempt(self, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
-        """Run one step of a PE; returns whether more are to come. The PE responds at its end, or where it fails.
-
-        The first error is that of the launch.
-        """
+    def attempt(self, thread: Thread, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
+        """Run one step of the PE of a thread; returns whether more are to come. It responds at its end, or where it fails."""
         try:
             if step():
                 return True
         except KernBenchError as error:
-            if self.failure is None:
-                self.failure, self.response = error, Response.of(error)
-                error.attach_response(self.response)
+            self._fail(thread, error)
         complete()
         return False
+
+    def _fail(self, thread: Thread, error: KernBenchError) -> None:
+        first = self.failure is None or (thread.id < self._failed and not self.is_over_limit)
+        if first or isinstance(error, LimitError):
+            self.failure, self._failed, self.response = error, thread.id, Response.of(error)
+            error.attach_response(self.response)
 
     def left_fs(self, issue_fs: np.ndarray) -> int:
         """The time at which it left the host. Arrays are int64[row] of the program's op table."""
@@ -98,7 +114,7 @@ RunPart = Callable[[Launch, "Thread", "PePlace", Callable[[], None]], None]
 def lower_launch(stream: Stream, launch: Launch, carried: Targets, run: RunPart) -> None:
     """Lower a launch to the program of a stream; `carried` are the entries that it carries to PEs beside the command.
 
-    After a PE has failed, the following PEs run no kernel.
+    After a PE has met a limit of the run, the following PEs run no kernel.
     """
     program, machine, message = stream.program, stream.machine, launch.message
     brought = {
@@ -129,7 +145,7 @@ def lower_launch(stream: Stream, launch: Launch, carried: Targets, run: RunPart)
             reply = stream.send(thread, place.cpu, m_cpu, stream.reply_bytes, done, tag)
             launch.finished.append((thread, reply))
 
-        if launch.failure is None:
+        if not launch.is_over_limit:
             run(launch, thread, place, complete)
         else:
             complete()

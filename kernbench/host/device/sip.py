@@ -51,7 +51,7 @@ class Sip:
                 self.pools.free(shard)
             raise
         layout = Layout(va, shape, dtype, policy, cubes, pes, tuple(parts))
-        placed = self._tensors[va] = Placed(name, layout, layout.targets())
+        placed = self._tensors[va] = Placed(name, layout, layout.targets(self.machine.places.pes_per_cube))
         return placed
 
     def release(self, layout: Layout) -> Placed:

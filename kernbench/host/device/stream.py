@@ -2,10 +2,11 @@
 
 A command or copy begins when all that were issued to the SIP before are complete. Streams of different SIPs are independent.
 
-A copy is one message for each shard, all in flight together, each by the PCIe endpoint nearest to its memory. A command goes
-host → io_cpu of the first IO chiplet → m_cpu of each cube → each PE; completions go back the same way and are gathered at each
-step. A CPU works once on the message that it receives and once on the completions that it gathers. The acknowledgement of an
-MMU is a zero-byte message, so the M_CPU counts the arrival of the message that it acknowledges.
+A copy is one message for each shard, each by the PCIe endpoint nearest to its memory. The endpoint spends its overhead on each
+and has no queue, so all leave together. A command goes host → io_cpu of the first IO chiplet → m_cpu of each cube → each PE;
+completions go back the same way and are gathered at each step. A CPU works once on the message that it receives and once on the
+completions that it gathers. The acknowledgement of an MMU is a zero-byte message, so the M_CPU counts the arrival of the
+message that it acknowledges.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Stream:
         self._copied = program.counter(f"copies of {self.thread.name}")
         self._commands = 0
         self._read_tag, self._write_tag = program.tag("host_read", "memory"), program.tag("host_write", "memory")
-        self._issue_tag = program.tag("host_issue")
+        self._lead = program.duration(("pcie_ep.overhead", 1))
         self.reply_bytes = int(self.machine.figures["command.bytes"])
         self._burst_bytes = int(self.machine.figures["hbm.burst_bytes"])
 
@@ -141,12 +142,12 @@ class Stream:
         shard = message.shard
         node, offset, _ = self.machine.places.memory_of(shard.pa)
         endpoint = self._find_endpoint(node)
-        self.act(self.thread, endpoint, self._acted, self._issue_tag)
         self.thread.move(
             self._route(endpoint, node, kind, Intent.M_CPU_DMA),
             shard.nbytes,
             stripe=offset // self._burst_bytes % self.machine.terminals[node].stripes,
             done=self._copied,
+            lead=self._lead,
             tag=tag,
         )
 

@@ -14,11 +14,12 @@ because a kernel that runs past the end of its tensor looks the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from kernbench.errors import OutOfMemoryError
+from kernbench.errors import AddressError, OutOfMemoryError
 from kernbench.host.memory.allocator import Allocator
 from kernbench.host.memory.page_table import Merged, PageMap
 from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, PhysicalPointer, ranges
@@ -50,21 +51,51 @@ class Map(Protocol):
 
 
 class UnmappedLookups:
-    """Look-ups of physical addresses that no tensor maps, and their number."""
+    """Look-ups of physical addresses that a PE maps to no tensor, and their number.
+
+    An address of a tensor that is there, but mapped on PEs of other cubes, is an error: it would lead to other memory.
+    """
 
     def __init__(self, decoder: AddressDecoder) -> None:
         self._decoder = decoder
+        self._firsts: list[int] = []  # of the addresses of tensors
+        self._tensors: dict[
+            int, tuple[int, str, int]
+        ] = {}  # by first address: its end, its name, the number of its cubes
         self.count = 0
 
+    def begin(self, va: int, nbytes: int, name: str, cubes: int) -> None:
+        """Note the addresses of a new tensor, which the first cubes map."""
+        insort(self._firsts, va)
+        self._tensors[va] = va + nbytes, name, cubes
+
+    def end(self, va: int) -> None:
+        """Forget a tensor."""
+        del self._tensors[va]
+        self._firsts.remove(va)
+
     def find(self, pa: int) -> Segment | None:
-        """As `AddressDecoder.find`."""
+        """As `AddressDecoder.find`. Errors: AddressError for an address of a tensor."""
         self.count += 1
+        self._check(pa)
         return self._decoder.find(pa)
 
     def find_many(self, pa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As `AddressDecoder.find_many`."""
+        """As `AddressDecoder.find_many`. Errors: AddressError for an address of a tensor."""
         self.count += len(pa)
+        for address in pa.tolist() if self._firsts and pa.max() >= self._firsts[0] else ():
+            self._check(address)
         return self._decoder.find_many(pa)
+
+    def _check(self, pa: int) -> None:
+        at = bisect_right(self._firsts, pa) - 1
+        end, name, cubes = self._tensors[self._firsts[at]] if at >= 0 else (0, "", 0)
+        if pa < end:
+            where = "cube0" if cubes == 1 else f"cube0 to cube{cubes - 1}"
+            raise AddressError(
+                f"address {pa:#x} is in tensor {name!r}, which only the PEs of {where} map; make the tensor with a larger "
+                "num_cubes, or let PEs of these cubes use it"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,12 +165,15 @@ class VirtualAddresses(AddressModel):
         self._maps: dict[tuple[int, int], PageMap] = {}
         self._unmapped = PageMap(self.unmapped)
 
-    def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
+    def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:
         """Allocate a range of pages."""
-        return _take(self._pages, name, nbytes, f"virtual addresses on {self._sip}")
+        va = _take(self._pages, name, nbytes, f"virtual addresses on {self._sip}")
+        self.unmapped.begin(va, nbytes, name, len({shard.cube for shard in shards}))
+        return va
 
     def end(self, tensor: Placed) -> None:
         """Free its pages."""
+        self.unmapped.end(tensor.layout.va)
         self._pages.free(tensor.layout.va, tensor.layout.nbytes)
 
     def map_of(self, cube: int, pe: int, carried: Targets = _NOTHING) -> PageMap:  # noqa: ARG002

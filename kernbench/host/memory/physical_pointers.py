@@ -17,6 +17,7 @@ from kernbench.errors import AddressError
 from kernbench.host.memory.va_regions import Memories
 from kernbench.host.messages import Entries, Shard
 from kernbench.machine.address_decoder import ABSENT, Segment
+from kernbench.tl.context_base import CheckedPointer
 
 _WHOLE = (int, np.integer)
 
@@ -46,7 +47,7 @@ class Extent(NamedTuple):
         return self.addresses[at] + offset - self.starts[at]
 
 
-class PhysicalPointer(int):
+class PhysicalPointer(CheckedPointer):
     """The physical address of a byte of a tensor; adding bytes moves through the tensor, not through memory."""
 
     __array_ufunc__ = None  # numpy leaves arithmetic to this class
@@ -72,6 +73,15 @@ class PhysicalPointer(int):
         if not isinstance(other, _WHOLE) or isinstance(other, PhysicalPointer):
             return int(self) - other
         return PhysicalPointer(self._extent, self._offset - int(other))
+
+    def check_access(self, nbytes: int) -> None:
+        """Check an access from here on. Errors: AddressError if the tensor has fewer bytes."""
+        extent = self._extent
+        if self._offset + nbytes > extent.nbytes:
+            raise AddressError(
+                f"the access to {nbytes} bytes at byte {self._offset} of tensor {extent.name!r} runs out of it: it has "
+                f"{extent.nbytes}; check the shape and the pointer arithmetic of the kernel"
+            )
 
 
 def ranges(shards: Iterable[Shard]) -> np.ndarray:

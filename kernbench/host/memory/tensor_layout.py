@@ -42,15 +42,19 @@ class Layout:
         """Every copy of every part."""
         return tuple(shard for _, copies in self.parts for shard in copies)
 
-    def targets(self) -> dict[int, dict[int, Entries]]:
-        """The entries of each PE that holds it, by cube and PE; PEs with the same entries share one object."""
+    def targets(self, pes_per_cube: int) -> dict[int, dict[int, Entries]]:
+        """The entries of all PEs of its cubes, by cube and PE; PEs with the same entries share one object.
+
+        A PE that holds nothing of a tensor gets the entries of the first PE of its cube.
+        """
         found: dict[tuple[int | None, int | None], Entries] = {}
         targets: dict[int, dict[int, Entries]] = {}
         for cube in range(self.cubes):
-            for pe in range(self.pes):
-                key = (cube if self.policy.cube == REPLICATE else None, pe if self.policy.pe == REPLICATE else None)
+            for pe in range(pes_per_cube):
+                holder = pe if pe < self.pes else 0
+                key = (cube if self.policy.cube == REPLICATE else None, holder if self.policy.pe == REPLICATE else None)
                 if key not in found:
-                    found[key] = self.entries(cube, pe)
+                    found[key] = self.entries(cube, holder)
                 targets.setdefault(cube, {})[pe] = found[key]
         return targets
 

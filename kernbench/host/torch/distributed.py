@@ -97,28 +97,31 @@ class Distributed(Namespace):
         """Errors: InputError, and there is no group, if it has not as many ranks as were asked for or spawned."""
         group, spawned = self._require("init_process_group"), self._runtime.launcher.spawned
         if world_size not in (-1, group.world_size):
-            self._runtime.group = None
+            self._runtime.leave_group()
             raise InputError(
                 f"init_process_group got world_size={world_size}, but {group.config.where} and the topology make it "
                 f"{group.world_size}; leave it out, or change defaults.world_size or sips.count"
             )
         if spawned not in (0, group.world_size):
-            self._runtime.group = None
+            self._runtime.leave_group()
             raise InputError(
                 f"{spawned} ranks call init_process_group, but {group.config.where} and the topology make the world size "
                 f"{group.world_size}; spawn with nprocs={group.world_size}"
             )
 
     def destroy_process_group(self) -> None:
-        """Forget the process group, so that another may be made. In ranks the last to call it does."""
+        """Forget the process group and free its slots, so that another may be made. In ranks the last to call it does.
+
+        Kernels that are launched afterwards send no messages.
+        """
         self._require("destroy_process_group")
         if self._runtime.launcher.current is None:
-            self._runtime.group = None
+            self._runtime.leave_group()
         else:
             self._runtime.launcher.rendezvous("destroy_process_group", None, self._forget)
 
     def _forget(self, _: object) -> None:
-        self._runtime.group = None
+        self._runtime.leave_group()
 
     def is_initialized(self) -> bool:
         """Whether there is a process group."""

@@ -114,7 +114,13 @@ class Runtime:
     def _keep(self, launch: Launch) -> Launch:
         launch.place = caller()
         self.launches.append(launch)
+        launch.check_at_once()
         return launch
+
+    def leave_group(self) -> None:
+        """Forget the process group: its slots are free again, and kernels that are launched afterwards have no neighbours."""
+        self.group = None
+        self.device.remove_neighbours()
 
     def synchronize(self) -> None:
         """Wait until everything issued to every SIP is done. Errors: DeadlockError."""

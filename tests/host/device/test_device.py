@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernbench.errors import AddressError, DeadlockError, InputError, KernelError, OutOfMemoryError
+from kernbench.errors import AddressError, DeadlockError, InputError, KernelError, LimitError, OutOfMemoryError
 from kernbench.host.memory.placement import DPPolicy
 from kernbench.host.messages import KernelLaunch, Response, Shard
 from kernbench.host.torch.context import RuntimeContext
@@ -71,7 +71,7 @@ def test_a_failed_launch_leaves_a_device_that_goes_on(make: Make) -> None:
     assert repr(done) == f"Launch('good' on sip0, 2 cubes x 2 PEs, at {done.place}, response={done.response})"
 
 
-def test_what_pes_beyond_the_first_that_fails_do(make: Make) -> None:
+def test_all_pes_run_whichever_fails_and_the_first_of_those_is_told(make: Make) -> None:
     ran: list[tuple[int, int]] = []
 
     def fails_on_the_second(x: int, tl: Any) -> None:
@@ -82,8 +82,38 @@ def test_what_pes_beyond_the_first_that_fails_do(make: Make) -> None:
     torch = make()
     with pytest.raises(KernelError, match=r"^kernel k on sip0\.cube0\.pe1 raised ValueError"):
         torch.launch("k", fails_on_the_second, torch.zeros(8, "f32"))
-    assert ran == [(0, 0), (0, 1)]
+    assert ran == [(0, 0), (0, 1), (1, 0), (1, 1)]
     torch.synchronize()
+
+
+def test_a_limit_of_the_run_ends_a_launch_at_once(make: Make) -> None:
+    ran: list[int] = []
+
+    def endless(x: int, tl: Any) -> None:
+        ran.append(tl.program_id(0))
+        if tl.program_id(0) == 0:
+            raise ValueError
+        while True:
+            tl.load(x, 8)
+
+    torch = make()
+    torch.driven.program.most_ops = 100
+    with pytest.raises(LimitError, match=r"^kernel k on sip0\.cube0\.pe1, at "):
+        torch.launch("k", endless, torch.zeros(8))
+    assert ran == [0, 1]
+
+
+def test_each_failed_launch_is_told_once(make: Make) -> None:
+    torch = make(live=True)
+    x = torch.zeros(8, "f32")
+    launches = [
+        torch.launch(name, kernel, x, 1) for name, kernel in (("a", fill_then_fail), ("b", fill), ("c", fill_then_fail))
+    ]
+    for name in "ac":
+        with pytest.raises(KernelError, match=rf"^kernel {name} on sip0\.cube0\.pe0 raised"):
+            torch.synchronize()
+    torch.synchronize()
+    assert [launch.response.ok for launch in launches] == [False, True, False]
 
 
 def test_a_live_kernel_fails_at_the_call_that_waits_for_it(make: Make) -> None:
@@ -202,6 +232,27 @@ def test_a_copy_is_complete_when_each_of_its_shards_is(make: Make) -> None:
     ends = session.op_end_fs[writes]
     assert len(set(ends.tolist())) == len(writes) == 4
     assert session.now_fs == ends.max()
+
+
+@pytest.mark.parametrize("op", ["host_write", "host_read"])
+def test_the_shards_of_a_copy_leave_together(make: Make, op: str) -> None:
+    """The endpoint spends its overhead on each, and has no queue."""
+    took = {}
+    for rows in (1, 4):
+        torch = make()
+        x = torch.zeros((rows, 128), "i8", DPPolicy("row_wise", "row_wise"))
+        torch.synchronize()
+        begun = torch.driven.session.now_fs
+        x.copy_(np.ones((rows, 128), np.int8))
+        torch.synchronize()
+        if op == "host_read":
+            begun = torch.driven.session.now_fs
+            x.numpy()
+        program, session = torch.driven.program, torch.driven.session
+        moves = np.flatnonzero(program.op_tag == program.tag(op, "memory"))
+        assert session.op_issue_fs[moves].tolist() == [begun] * rows
+        took[rows] = session.op_end_fs[moves].min() - begun
+    assert took[1] == took[4] > 8_000_000
 
 
 @pytest.mark.parametrize("op", ["host_write", "host_read"])

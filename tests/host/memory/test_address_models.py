@@ -183,6 +183,79 @@ def test_physical_addresses_reach_any_memory_in_all_models(make: Make, model: st
     assert driven.machine.places.memory_of(buffer.data_ptr())[:2] == (driven.machine.places.sram(0, 1), buffer.offset)
 
 
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("model", ["va", "pa"])
+def test_the_other_pes_of_a_cube_see_a_tensor_that_one_of_them_holds(make: Make, live: bool, model: str) -> None:
+    def swap(tl: Any) -> None:
+        if tl.program_id(1) == 0 and tl.program_id(0) == 1:
+            copy(x.data_ptr(), y.data_ptr(), tl)
+
+    torch = make(live, mmu__model=model)
+    x, y = torch.randn(8, "f32", ONE_PE), torch.zeros(8, "f32", ONE_PE)
+    torch.launch("swap", swap)
+    assert (y.numpy() == x.initial()).all()
+    assert torch.driven.unmapped_lookups == 0
+
+
+def launch_and_wait(torch: RuntimeContext, kernel: Any, *args: Any) -> None:
+    torch.launch("k", kernel, *args)
+    torch.synchronize()
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize(
+    ("access", "nbytes", "byte"),
+    [
+        (lambda x, tl: tl.load(x + 32, 1, "f32"), 4, 32),
+        (lambda x, tl: tl.store(x + 32, tl.zeros(2, "f32")), 8, 32),
+        (lambda x, tl: tl.load(x, 9, "f32"), 36, 0),
+        (lambda x, tl: tl.wait(tl.composite("math", tl.ref(x + 16, 5, "f32"), math_op="exp")), 20, 16),
+        (lambda x, tl: tl.wait(tl.composite("math", tl.zeros(8, "f32"), out_ptr=x + 4, math_op="exp")), 32, 4),
+    ],
+)
+def test_no_access_runs_out_of_a_tensor_under_physical_addresses(
+    make: Make, access: Any, nbytes: int, byte: int, live: bool
+) -> None:
+    torch = make(live, mmu__model="pa")
+    x, _ = torch.zeros(8, "f32", ONE_PE, name="x"), torch.zeros(8, "f32", ONE_PE)
+    with pytest.raises(KernelError) as error:
+        launch_and_wait(torch, access, x)
+    assert (
+        f"the access to {nbytes} bytes at byte {byte} of tensor 'x' runs out of it: it has 32; check the shape and the pointer "
+        "arithmetic of the kernel"
+    ) in str(error.value)
+
+
+def test_a_composite_writes_a_tensor_at_the_physical_address_0(make: Make) -> None:
+    def kernel(x: int, tl: Any) -> None:
+        tl.wait(tl.composite("math", tl.zeros(8, "f32"), out_ptr=x, math_op="exp"))
+
+    torch = make(mmu__model="pa")
+    x = torch.zeros(8, "f32", ONE_PE)
+    assert x.data_ptr() == 0
+    torch.launch("k", kernel, x)
+    assert x.numpy().tolist() == [1] * 8
+
+
+@pytest.mark.parametrize("tiles", [False, True])
+@pytest.mark.parametrize("live", [False, True])
+def test_an_address_of_a_tensor_of_other_cubes_is_an_error(make: Make, live: bool, tiles: bool) -> None:
+    def reach(tl: Any) -> None:
+        if tl.program_id(1) == 1 and tiles:
+            one_tile(x.data_ptr(), x.data_ptr(), 0, tl)
+        elif tl.program_id(1) == 1:
+            tl.load(x.data_ptr() + 32, 8)
+
+    torch = make(live)
+    x = torch.randn(2048, dp=ONE_PE, name="x")
+    with pytest.raises(KernelError) as error:
+        launch_and_wait(torch, reach)
+    assert (
+        f"address {x.data_ptr() + (0 if tiles else 32):#x} is in tensor 'x', which only the PEs of cube0 map; make the "
+        "tensor with a larger num_cubes, or let PEs of these cubes use it"
+    ) in str(error.value)
+
+
 def test_a_buffer_is_free_again_when_it_is_deleted(make: Make) -> None:
     torch = make()
     first = torch.reserve("hbm", 1000, cube=1, pe=1)

@@ -25,7 +25,7 @@ def test_a_split_tensor_is_told_to_all_alike() -> None:
     layout = place(DPPolicy("row_wise", "column_wise"))
     parts = [(0, 0, 0, 8), (8, 0, 1, 8), (16, 1, 0, 8), (24, 1, 1, 8)]
     assert all(found(layout, cube, pe) == parts for cube in (0, 1) for pe in (0, 1))
-    told = layout.targets()
+    told = layout.targets(2)
     assert len({id(entries) for pes in told.values() for entries in pes.values()}) == 1
 
 
@@ -46,6 +46,13 @@ def test_a_copy_is_told_to_its_owner() -> None:
 )
 def test_of_a_split_with_copies_each_finds_the_nearest(policy: DPPolicy, of_cube_1_pe_0: list[object]) -> None:
     assert found(place(policy), 1, 0) == of_cube_1_pe_0
+
+
+@pytest.mark.parametrize("pe", ["row_wise", "replicate"])
+def test_all_pes_of_the_cubes_that_hold_a_tensor_are_told(pe: str) -> None:
+    told = place(DPPolicy("row_wise", pe, num_cubes=1, num_pes=1)).targets(2)
+    assert {cube: [*pes] for cube, pes in told.items()} == {0: [0, 1]}
+    assert told[0][0] is told[0][1]
 
 
 def test_empty_parts_are_told_to_nobody() -> None:
