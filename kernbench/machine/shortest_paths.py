@@ -2,11 +2,13 @@
 
 A path inside a SIP, or to the switch, is the shortest. Between SIPs with direct links it goes over the links that their network
 says (see `sip_network`), and inside each SIP on the way from port to port. In family `mesh` an endpoint reaches itself by its
-router, and a link decides between two shortest ways around a torus.
+router, and a link decides between two shortest ways around a torus. No path leads through a memory or an endpoint: what comes
+there ends.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +35,7 @@ class ShortestPaths:
     def find(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         """int64[link] the edges of a path: over the links between SIPs that are known, and between these the shortest.
 
-        Errors: UnreachableError, naming both ends, if there is no path.
+        Errors: UnreachableError, naming both ends, if there is no path, or if all lead through what passes nothing on.
         """
         intent, pieces, at = self._effective_intent(src, dst, intent), list[np.ndarray](), src
         for leave, enter in self._machine.places.crossings(src, dst):
@@ -45,7 +47,21 @@ class ShortestPaths:
                 f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
                 f"for {intent.name.lower()} traffic; check the links of topology {self._machine.name}"
             )
+        between = self._machine.edge_src[path[1:]]
+        if (ends := between[self._ends[between]]).size:
+            start, end, through = (self._machine.node_name[node] for node in (src, dst, ends[0]))
+            raise UnreachableError(
+                f"no route leads from {start} to {end} but through {through}, which passes nothing on; "
+                "name two parts of one network"
+            )
         return path
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """bool[node] whether what comes there ends: at a memory, and at an endpoint of a mesh."""
+        ends = np.array(self._machine.node_kind) == "endpoint"
+        ends[list(self._machine.terminals)] = True
+        return ends
 
     def tree(self, src: int, intent: Intent) -> np.ndarray:
         """int64[node] the last edge of the path from `src` to each node, -1 if there is no path."""

@@ -2,7 +2,8 @@
 
 Each network is a torus whose links lead one way: the first goes east, then south, the second north, then west. A core has an
 interface on each, and both lead to its L1. A DRAM bank is behind one of the ports of its controller, on both networks. The link
-to a memory has a weight that no way over a network reaches, so no route passes through a memory to change the network.
+to a memory has a weight that no way over a network reaches, so a route leads through a memory only where no other does, and is
+refused (`shortest_paths`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, UnreachableError
 from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.machine.mesh_places import MeshShape
 from tests.machine.alone import transfer_fs
@@ -106,6 +106,15 @@ def test_a_way_stays_in_one_network_which_its_ends_decide(shape):
         src, dst = (divmod(end, 4) for end in divmod(index, 24))
         router = "router2" if (sum(src) + dst[1]) % 2 else "router"
         assert way(both, src, dst) == [name.replace("router", router) for name in way(one, src, dst)]
+
+
+def test_nothing_changes_its_network_at_an_endpoint():
+    machine = load_machine("mesh_8x8", {"k": 2, "networks": 2})
+    routers = [node for node, kind in enumerate(machine.node_kind) if kind == "router"]
+    with pytest.raises(
+        UnreachableError, match=r" but through .*, which passes nothing on; name two parts of one network$"
+    ):
+        machine.routing.route(routers[0], routers[-1], Intent.ALL, RouteKind.MESSAGE)
 
 
 def test_two_networks_have_all_links_twice():

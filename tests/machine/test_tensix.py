@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, UnreachableError
 from kernbench.machine import load_machine
 from kernbench.machine.channel_dependencies import find_cycle
 from kernbench.machine.intents import Intent, RouteKind
@@ -130,6 +130,21 @@ def test_no_cycle_of_channels_is_on_the_ways_of_a_chip(topology: str) -> None:
         steps = [step for step in range(start, end) if tables.station[step] < machine.edge_count]
         ways.append([(str(tables.station[s]), control.channels_of(int(tables.channels[s]), 16)) for s in steps])
     assert find_cycle(ways) is None
+
+
+@pytest.mark.parametrize("flow_control", ["unbounded", "credit"])
+def test_nothing_changes_its_network_in_a_memory(flow_control: str) -> None:
+    """A multicast whose branches began behind one had no end where links have credits, and a message ended in the memory."""
+    machine = load_machine("tensix_tiny", {"flow_control": flow_control})
+    source, *others = (machine.node_id[name] for name in ("noc1[2][0]", "noc0[0][0]", "noc0[1][2]"))
+    says = (
+        r"^no route leads from noc1\[2\]\[0\] to noc0\[0\]\[0\] but through dram0, which passes nothing on; name two parts of "
+        "one network$"
+    )
+    with pytest.raises(UnreachableError, match=says):
+        machine.routing.route(source, others[0], Intent.ALL, RouteKind.MESSAGE)
+    with pytest.raises(UnreachableError, match=says):
+        machine.routing.multicast(source, others, Intent.ALL, RouteKind.MESSAGE)
 
 
 def test_too_few_channels_are_refused() -> None:
