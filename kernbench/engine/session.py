@@ -38,7 +38,7 @@ from kernels_jit.simulate.op_append import give_rows
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-WORK_A_CALL = 1 << 20  # of the loop, between two looks at signals and progress: a quarter of a second or less
+WORK_A_CALL = 1 << 20  # of the loop, between two looks at signals and progress
 
 
 @dataclass(slots=True)
