@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from kernbench.cli.screen import say
 
 if TYPE_CHECKING:
-    from kernels_jit.compile.progress import Compiling
+    from kernbench.engine.jit_status import Compiling
 
 LINE_S = 10
 
 
 def announce_compiling() -> None:
     """Let stderr tell how far the simulator is compiled, whenever that takes more than a second."""
-    from kernels_jit.compile.progress import listen
+    from kernbench.engine.jit_status import listen
 
     listen(_Teller().tell)
 

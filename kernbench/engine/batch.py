@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf
-from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.engine.jit_status import enter
+from kernbench.engine.jit_status import enter, running_s
 from kernbench.engine.memory import empty_pool, enlarged_pool, find_limits
 from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.session import WORK_A_CALL, Session
@@ -141,7 +140,7 @@ class Batch:
         word, column, values = self._list_words(times)
         words = np.empty_like(memory.used)
         found = np.zeros((len(values), FOUND_COLUMNS), np.int64)
-        done, begun, begun_s = 0, 0, perf_counter()
+        done, begun, begun_s = 0, 0, running_s()
         while done < len(values):
             common = self._common._replace(template=memory.used, word=word, column=column)
             arrays = values, words, self._times, self._pool, found
@@ -152,10 +151,10 @@ class Batch:
             elif status not in (codes.IDLE, codes.MORE):
                 memory.grow(status)
                 words = np.empty_like(memory.used)
-            if begun and end == done and perf_counter() - begun_s > limit_s:
+            if begun and end == done and running_s() - begun_s > limit_s:
                 found[end, FOUND_LEFT], end, begun = 1, end + 1, 0
             if end > done:
-                begun_s = perf_counter()
+                begun_s = running_s()
                 here = slice(done, end)
                 yield Runs(slice(first + done, first + end), found[here], self._times[here])
             done = end

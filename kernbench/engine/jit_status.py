@@ -11,7 +11,9 @@ from typing import TypeVar
 from kernbench.limits.time_limit import current_watch
 from kernels_jit.compile.cache import is_warm
 from kernels_jit.compile.lock import compile_lock
-from kernels_jit.compile.progress import compiled_s
+from kernels_jit.compile.progress import Compiling, compiled_s, listen
+
+__all__ = ["RUN", "RUN_POINTS", "Compiling", "enter", "listen", "needs_compile", "running_s"]
 
 Returned = TypeVar("Returned")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING
 
+from kernbench.engine.jit_status import running_s
 from kernbench.modes import Mode
 from kernbench.pto.device import Device
 from kernbench.pto.orchestrator import Backend, Orchestrator
@@ -66,14 +66,12 @@ class Launch:
 
     def run(self, body: Body, device: Device | None = None, *, scoped: bool = True) -> Outcome:
         """Run an orchestration function, `scoped` as a whole. Errors: FatalError, and what the function raises."""
-        begun = perf_counter()
+        begun = running_s()
         device = device or self.device()
         orchestrator = self.prepare(body, device, scoped=scoped)
         session = device.run(self.mode)
         end_fs = max(scheduler.end_fs for scheduler in device.schedulers)
-        return Outcome(
-            device, session, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun
-        )
+        return Outcome(device, session, device.record, self.backend, orchestrator.end_fs, end_fs, running_s() - begun)
 
     def prepare(self, body: Body, device: Device, *, scoped: bool = True) -> Orchestrator:
         """Write the start of a run to the device's program; any interpreter of programs can go on with it."""

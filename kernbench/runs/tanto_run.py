@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from kernbench.engine.jit_status import running_s
 from kernbench.engine.progress import Stage
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.limits.time_limit import limit_time
@@ -53,7 +53,7 @@ def run_tanto_bench(
     """The fields of a `RunResult` that follow from the run. Errors: InputError for mode analytic; those of the run."""
     if mode == Mode.ANALYTIC:
         raise InputError(f"bench {found.name!r} is one of Tanto programs, which have no analytic mode; use mode hybrid")
-    started = perf_counter()
+    started = running_s()
     context = TantoContext(machine, found.file.parent / "kernels")
     stage("recording the bench")
     found.call(context, parameters)
@@ -64,7 +64,7 @@ def run_tanto_bench(
     return {
         "mode": mode,
         "parameters": parameters,
-        "wall_s": perf_counter() - started,
+        "wall_s": running_s() - started,
         "verified": not mismatches if verify else None,
         "mismatches": mismatches,
         **_measure(result),
@@ -86,7 +86,7 @@ def run_program_file(
     on_progress: OnProgress | None,
 ) -> RunResult:
     """Run a program file for its times; `inputs` are texts ID=FILE. Errors: InputError; RunError for a deadlock."""
-    started, stage = perf_counter(), Stage(on_stage)
+    started, stage = running_s(), Stage(on_stage)
     with limit_time(time_limit, lambda: f"program {shorten(str(path))}, {stage.text}"):
         stage("compiling the machine")
         machine = load_machine(topology, dict(overrides))
@@ -98,7 +98,7 @@ def run_program_file(
             raise RunError(result.error)
         stage("measuring the run")
         return measure_program(
-            result, mode=mode, parameters=parameters, overrides=overrides, wall_s=perf_counter() - started
+            result, mode=mode, parameters=parameters, overrides=overrides, wall_s=running_s() - started
         )
 
 

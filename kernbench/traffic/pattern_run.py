@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING
 
+from kernbench.engine.jit_status import running_s
 from kernbench.engine.progress import Stage
 from kernbench.limits.run_limits import read_limits
 from kernbench.limits.time_limit import limit_time
@@ -85,7 +85,7 @@ def run_pattern(
     `on_stage` and `on_progress` are as of `run_bench`. Errors: InputError for what cannot be sent there, as `measure_load`;
     LimitError.
     """
-    stage, started = Stage(on_stage), perf_counter()
+    stage, started = Stage(on_stage), running_s()
     with limit_time(read_limits(time_limit).time_s, lambda: f"pattern {parameters.pattern!r}, {stage.text}"):
         stage("compiling the machine")
         machine = load_machine(topology, overrides)
@@ -94,7 +94,7 @@ def run_pattern(
         each = sorted({*loads, parameters.load})
         points = dict(zip(each, _measure(machine, parameters.injection(), each, mode, on_progress), strict=True))
     curve = [points[load] for load in loads]
-    return _result(points[parameters.load], curve, list(points.values()), perf_counter() - started)
+    return _result(points[parameters.load], curve, list(points.values()), running_s() - started)
 
 
 def _result(

@@ -1,37 +1,67 @@
-"""The first run announces that it compiles; no other does."""
+"""What is compiled is told on stderr: each second in one line of a terminal, else a line each ten seconds."""
 
 from __future__ import annotations
 
+import io
+import sys
+
 import pytest
 
-from kernbench.cli.compiling import announce_compiling
+from kernbench.cli.compiling import announce_compiling, describe
+from kernels_jit.compile import progress
+from kernels_jit.compile.progress import Compiling, compiling
 
 
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """What the cache answers: one entry, to be changed."""
-    answer = [False]
-    monkeypatch.setattr("kernbench.engine.jit_status.is_warm", lambda: answer[0])
-    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
-    return answer
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
-def test_said_before_the_first_run(compiled: list[bool], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(autouse=True)
+def listened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the command listen, and nobody after the test."""
+    monkeypatch.setattr(progress, "_listener", None)
     announce_compiling()
-    captured = capsys.readouterr()
-    assert captured.err == "compiling the simulator, once (up to a minute; later runs start at once) ...\n"
-    assert captured.out == ""
 
 
-def test_not_said_when_compiled(compiled: list[bool], capsys: pytest.CaptureFixture[str]) -> None:
-    compiled[0] = True
-    announce_compiling()
-    assert capsys.readouterr().err == ""
+def tell(*heard: Compiling | None) -> None:
+    assert progress._listener is not None
+    for now in heard:
+        progress._listener(now)
 
 
-def test_not_said_when_nothing_is_ever_compiled(
-    compiled: list[bool], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    announce_compiling()
-    assert capsys.readouterr().err == ""
+def at(seconds: float) -> Compiling:
+    return Compiling("run", 120, 181, seconds)
+
+
+def test_a_file_gets_a_line_each_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(at(1), at(2), at(10.5), at(11.1), at(20.9), None, at(1), None)
+    lines = [f"compiling the simulator, once: run, 120 of 181 functions, {seconds} s" for seconds in (1, 11, 1)]
+    assert capsys.readouterr() == ("", "\n".join(lines) + "\n")
+
+
+def test_a_terminal_gets_one_line_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(sys, "__stderr__", screen)
+    tell(at(1), at(2), None)
+    line = "\r\033[Kcompiling the simulator, once: run, 120 of 181 functions, {} s"
+    assert screen.getvalue() == line.format(1) + line.format(2) + "\r\033[K"
+
+
+def test_below_a_progress_bar_a_terminal_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    tell(at(1), at(2), None)
+    assert screen.getvalue().endswith(" 1 s\n")
+
+
+def test_what_is_told() -> None:
+    assert describe(Compiling("run", 181, 181, 9.7)) == "compiling the simulator, once: run, machine code, 10 s"
+    assert describe(Compiling(None, 0, 0, 3)) == "waiting for another process that compiles the simulator, 3 s"
+
+
+def test_what_takes_no_second_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with compiling(test_what_is_told):
+        pass
+    assert capsys.readouterr() == ("", "")

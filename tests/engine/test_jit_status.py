@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from kernbench.engine import jit_status
 from kernbench.errors import LimitError
 from kernbench.limits.time_limit import limit_time
+from kernels_jit.compile.progress import compiling
 
 HELD: list[str] = []
 
@@ -29,35 +30,64 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     found = {"loop.run", "batch.run_points"}
     monkeypatch.setattr(jit_status, "is_warm", lambda function="loop.run": function not in found)
     monkeypatch.setattr(jit_status, "compile_lock", held_lock)
+    monkeypatch.setattr(jit_status, "_entered", set())
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
     return found
 
 
-def test_a_call_that_compiles_holds_the_lock(missing: set[str]) -> None:
-    assert jit_status.call_first(lambda *given: (given, HELD[:]), 1, 2) == ((1, 2), ["held"])
+def looped(name: str) -> Callable[..., tuple[object, ...]]:
+    """A loop by module and name, which returns its arguments and what is held."""
+
+    def loop(*arguments: object) -> tuple[object, ...]:
+        return *arguments, *HELD
+
+    module, _, loop.__name__ = name.rpartition(".")
+    loop.__module__ = f"kernels_jit.simulate.{module}"
+    return loop
+
+
+def test_a_call_that_compiles_holds_the_lock_and_later_ones_do_not(missing: set[str]) -> None:
+    loop = looped("loop.run")
+    assert jit_status.enter(loop, 1, 2) == (1, 2, "held")
     assert HELD == ["held", "free"]
+    HELD.clear()
+    assert jit_status.enter(loop, 3) == (3,)
 
 
-def test_any_other_call_does_not(missing: set[str]) -> None:
+def test_a_loop_that_is_kept_is_called_without_the_lock(missing: set[str]) -> None:
     missing.clear()
-    assert jit_status.call_first(lambda: HELD[:], group=True) == []
+    assert jit_status.enter(looped("loop.run")) == ()
 
 
-def test_a_batch_has_a_loop_of_its_own(missing: set[str]) -> None:
+def test_each_loop_is_looked_for_by_itself(missing: set[str]) -> None:
     missing.remove("loop.run")
-    assert jit_status.call_first(lambda: HELD[:]) == []
-    assert jit_status.call_first(lambda: HELD[:], group=True) == ["held"]
+    assert jit_status.enter(looped("loop.run")) == ()
+    assert jit_status.enter(looped("batch.run_points")) == ("held",)
 
 
 def spin(seconds: float) -> None:
+    """Spends time; to the cache it is the loop of a run."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         pass
 
 
+spin.__module__, spin.__name__ = "kernels_jit.simulate.loop", "run"
+
+
 def test_a_time_limit_counts_no_compiling(missing: set[str]) -> None:
     with limit_time(0.2, lambda: "a run"):
-        jit_status.call_first(spin, 0.6)
+        jit_status.enter(spin, 0.6)
     missing.clear()
+    jit_status._entered.clear()
     with pytest.raises(LimitError), limit_time(0.2, lambda: "a run"):
-        jit_status.call_first(spin, 5)
+        jit_status.enter(spin, 5)
+
+
+def test_the_clock_of_runs_stands_while_something_is_compiled() -> None:
+    before = jit_status.running_s(), time.perf_counter()
+    with compiling(spin):
+        spin(0.2)
+        with compiling(spin):  # a function that the first one calls
+            spin(0.1)
+    assert jit_status.running_s() - before[0] < time.perf_counter() - before[1] - 0.29
