@@ -33,7 +33,7 @@ def test_sums_are_those_of_numpy(rows: list[tuple[int, int, int, bool, int]]) ->
         missing += end_fs == codes.NONE
         if server != NO_SERVER and end_fs != codes.NONE:
             expected_fs[server] += end_fs - 2
-    held, busy_fs = np.empty(len(rows), np.int32), np.zeros(4, np.int64)
+    held, busy_fs = np.empty(len(rows), np.int32), np.zeros(4)
     counted = np.array([row[3] for row in rows], bool)
     find_held_servers(op, held)
     assert ((held == NOTHING) == ~np.isin(op[:, 0], (codes.EXEC, codes.MOVE))).all()
@@ -43,6 +43,6 @@ def test_sums_are_those_of_numpy(rows: list[tuple[int, int, int, bool, int]]) ->
 
 def test_rows_that_share_an_entry_are_summed_each():
     times = np.array([(0, 1, 4), (0, 4, 9), (0, 9, 20)], TIME)
-    held, busy_fs = np.array([NOTHING, 2], np.int32), np.zeros(3, np.int64)
+    held, busy_fs = np.array([NOTHING, 2], np.int32), np.zeros(3)
     assert sum_held(held, np.array([1, 1, 0], np.int32), np.ones(3, bool), times, busy_fs) == 0
     assert busy_fs.tolist() == [0, 0, 8]
