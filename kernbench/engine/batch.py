@@ -1,6 +1,7 @@
 """Batch of runs of one program on machines that differ in times alone: memory is built once, few calls run all points.
 
-The results of each run are bit for bit those of a `Session` on that machine.
+The results of each run are bit for bit those of a `Session` on that machine. A machine with credits has no batch: the tables
+of its network follow from times, and a `Session` makes them for each run (`kernbench.machine.variant` has the machines).
 """
 
 from __future__ import annotations
@@ -92,12 +93,17 @@ class Runs(NamedTuple):
 
 
 class Batch:
-    """A program in the memory of the loop, with all its threads recorded. Errors: ValueError where one asks for more rows."""
+    """A program in the memory of the loop, with all its threads recorded.
+
+    Errors: ValueError where one asks for more rows, or for a machine with credits.
+    """
 
     def __init__(self, program: Program, mode: str = "hybrid") -> None:
         if (program.op.values[:, 0] == Op.ASK).any():
             raise ValueError("a program that asks for rows has no runs that could be known before they are run")
         machine = program.machine
+        if machine.flow_control:
+            raise ValueError("on a machine with credits tables follow from times; make a session for each run")
         self._memory, builder = Session(program, mode).lay()
         network, flits, none = builder.build(), builder.list_flits(), np.zeros(0, np.int64)
         self._common = Common(

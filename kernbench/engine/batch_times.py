@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.machine.variant import MOST_FS
 from kernbench.program.ops import NONE
 from kernbench.program.program import unrounded_fs
 
 if TYPE_CHECKING:
     from kernbench.machine.field_provenance import Origins
     from kernbench.program.program import Program
-
-
-_MOST_FS = 1 << 53  # what numbers in columns hold exactly: nine seconds
 
 
 class BatchTimes(NamedTuple):
@@ -61,8 +59,8 @@ def batch_times(program: Program, origins: Origins, figures: Mapping[str, np.nda
                 duration[at] = len(columns)
                 columns.append(unrounded_fs(terms, rates))
         fs = np.rint(np.stack(columns, axis=1))
-    if not (fs <= _MOST_FS).all():
-        raise OverflowError(f"a time is more than {_MOST_FS} fs")
+    if not (fs <= MOST_FS).all():
+        raise OverflowError(f"a time is more than {MOST_FS} fs")
     charged = machine.routing.overhead_stations()
     overhead = np.where(charged == NONE, NONE, of[origins.overhead[charged]])
     return BatchTimes(fs.astype(np.int64), of[origins.service], of[origins.turn], overhead, duration)

@@ -224,11 +224,15 @@ class Session:
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Check the end of a run. Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
-        threads = self._memory.table("threads", r.THREAD, len(self.program.threads))
-        stuck = np.flatnonzero(threads["cursor"] < threads["end"])
-        waits = [int(thread) for thread in stuck if int(thread) not in exclude]
+        waits = [thread for thread in self.waiting.tolist() if thread not in exclude]
         if waits:
             raise DeadlockError(describe_waits(self.program, self._memory, self._times, waits))
+
+    @property
+    def waiting(self) -> np.ndarray:
+        """int64[] the threads that are not at their ends; after a run they wait for ever."""
+        threads = self._memory.table("threads", r.THREAD, len(self.program.threads))
+        return np.flatnonzero(threads["cursor"] < threads["end"])
 
     @property
     def now_fs(self) -> int:

@@ -59,7 +59,7 @@ class Recording:
 class RecordedGroup:
     """The runs of a recording with launches on many machines at once, which differ from its own in figures alone.
 
-    Errors: ValueError for a recording that asks for more rows.
+    Errors: ValueError as `Batch`.
     """
 
     def __init__(self, recording: Recording, mode: str = "hybrid") -> None:

@@ -7,9 +7,10 @@ together: such groups of fields are simulated too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,10 @@ import numpy as np
 from kernbench.arrays import expand_ranges
 from kernbench.engine.batch import Batch, Runs
 from kernbench.engine.batch_times import batch_times
-from kernbench.errors import InputError
+from kernbench.engine.session import Session
+from kernbench.errors import DeadlockError, InputError
+from kernbench.machine.intents import EdgeKind
+from kernbench.machine.variant import make_variant
 from kernbench.notebook import html_table
 from kernbench.program.ops import NONE, Op
 from kernbench.runs.metrics import latency_fs
@@ -27,7 +31,6 @@ from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
-    from kernbench.engine import Session
     from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
@@ -165,7 +168,7 @@ class _Repetitions:
         self._on_runs, self._done = on_runs, 0
         self._total = 1 + len(faster) + sum(comb(min(len(faster), GROUPED), size) for size in range(2, GROUPED + 1))
         on_stage("what if: repeating the run")
-        self._batch = Batch(program)
+        self._batch = None if program.machine.flow_control else Batch(program)
         ((self.base_fs, self._left),) = self._run([()])  # as it is: latency, and what waits for ever
 
     def find_gains(self, changed: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
@@ -178,17 +181,34 @@ class _Repetitions:
 
     def _run(self, changed: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
         """The latency (fs) of each run, and how much waits for ever at its end, as queues that nobody reads."""
+        runs = self._run_alone(changed) if self._batch is None else self._run_together(self._batch, changed)
+        found = list[tuple[int, int]]()
+        for some in runs:
+            found += some
+            self._tell(len(found))
+        self._done += len(found)
+        return found
+
+    def _run_together(self, batch: Batch, changed: Sequence[tuple[str, ...]]) -> Iterator[Iterable[tuple[int, int]]]:
         machine = self._program.machine
         values = {
             field: np.array([new if field in fields else machine.figures[field] for fields in changed])
             for field, new in self._faster.items()
         }
-        times, found = batch_times(self._program, machine.origins(), values), list[tuple[int, int]]()
-        for runs in self._batch.run(times, self._tell):
-            found += zip(latency_fs(runs, self._launches).tolist(), runs.left.tolist(), strict=True)
-            self._tell(len(found))
-        self._done += len(found)
-        return found
+        for runs in batch.run(batch_times(self._program, machine.origins(), values), self._tell):
+            yield zip(latency_fs(runs, self._launches).tolist(), runs.left.tolist(), strict=True)
+
+    def _run_alone(self, changed: Sequence[tuple[str, ...]]) -> Iterator[Iterable[tuple[int, int]]]:
+        """On a machine with credits; a run in which packets stand still leaves a number that no other run leaves."""
+        for run, fields in enumerate(changed):
+            machine = make_variant(self._program.machine, {field: self._faster[field] for field in fields})
+            session = Session(self._program.on(machine))
+            try:
+                session.run(on_progress=partial(self._tell, run))
+            except DeadlockError:
+                yield [(0, NONE)]
+                continue
+            yield [(int(latency_fs(Runs.of(session), self._launches)[0]), len(session.waiting))]
 
     def _tell(self, run: int, served: int = 0, known: int = 1, _now_fs: int = 0) -> None:
         done = self._done + run + served / known
@@ -227,6 +247,9 @@ def used_fields(program: Program) -> frozenset[str]:
     stations = tables.station[steps]
     of_charged = origins.overhead[charged[charged != NONE]]
     found_at = np.concatenate([origins.service[stations], origins.turn[stations], of_charged])
+    if machine.flow_control:  # all routers have the cycle of the fastest link
+        between = machine.edge_kind != EdgeKind.PE
+        found_at = np.concatenate([found_at, origins.service[: machine.edge_count][between]])
     numbers: list[int] = np.unique(found_at[found_at != NONE]).tolist()
     return frozenset(found | {origins.known[at].field for at in numbers})
 

@@ -12,6 +12,7 @@ from kernbench.engine import Session, progress
 from kernbench.engine import batch as module
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import BatchTimes
+from kernbench.machine import load_machine
 from kernbench.program.ops import NONE
 from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
@@ -236,4 +237,10 @@ def test_a_thread_that_asks_for_rows_makes_no_group():
     program.thread("t").ask()
     program.flush()
     with pytest.raises(ValueError, match="asks for rows"):
+        Batch(program)
+
+
+def test_a_machine_with_credits_makes_no_group():
+    program = Program(load_machine("tiny", {"flow_control": "credit"}))
+    with pytest.raises(ValueError, match="with credits tables follow from times; make a session for each run"):
         Batch(program)

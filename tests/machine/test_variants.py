@@ -52,6 +52,7 @@ def test_a_variant_is_the_machine_compiled_with_its_values(topology):
     [
         {"sips.count": 4, "sips.topology": "torus_2d", "sips.wiring": "direct", "sip.io_chiplets": 2},
         {"sips.count": 2, "sip.io_chiplets": 2, "pcie_ep.store_and_forward": True},
+        {"sips.count": 2, "flow_control": "credit", "noc_port.routing_ns": 3},
     ],
 )
 def test_a_variant_of_a_tray(structure):
@@ -62,6 +63,7 @@ def test_a_variant_of_a_tray(structure):
     made, compiled = variants.machine(values), load_machine("tiny", {**structure, **values})
     assert look(made) == look(compiled)
     assert ask_routes(made) == ask_routes(compiled)
+    assert made.cycle_fs == compiled.cycle_fs != variants.base.cycle_fs
 
 
 @pytest.mark.parametrize(

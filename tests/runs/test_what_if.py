@@ -36,6 +36,30 @@ def test_each_alternative_is_the_run_on_that_machine(bench: str, parameters: dic
         assert one.change == pytest.approx(one.latency_ns / found.latency_ns - 1)
 
 
+@pytest.mark.parametrize(("bench", "parameters", "live"), [BENCHES[2], BENCHES[3]])
+def test_each_alternative_on_a_machine_with_credits(bench: str, parameters: dict[str, object], live: bool) -> None:
+    """The tables of its network follow from times, too."""
+    credits = {"flow_control": "credit", "noc.gbs": 64}
+    found = run_bench(bench, "tiny", parameters=parameters, live=live, overrides=credits).what_if()
+    assert found is not None
+    assert len({one.latency_ns for one in found.alternatives}) > 8
+    for one in found.alternatives:
+        faster = {field: new for field, (_, new) in one.fields.items()}
+        again = run_bench(bench, "tiny", parameters=parameters, live=live, overrides={**credits, **faster})
+        assert one.latency_ns == again.latency_ns, faster
+
+
+def test_the_cycle_of_routers_with_credits_follows_from_links_that_nothing_passes() -> None:
+    credits = {"flow_control": "credit", "pcie_ep.gbs": 64, "ucie.gbs": 64, "noc.gbs": 64}
+    result = run_bench("gemm-single-pe", "tiny", overrides=credits)
+    assert "sram.gbs" in used_fields(result.device.program)
+    found = result.what_if(8, ["sram.gbs"])
+    assert found is not None
+    (one,) = found.alternatives
+    assert one.change < 0
+    assert one.latency_ns == run_bench("gemm-single-pe", "tiny", overrides={**credits, "sram.gbs": 1024}).latency_ns
+
+
 def test_the_fastest_comes_first(gemm: RunResult) -> None:
     found = gemm.what_if()
     assert found is not None
@@ -87,11 +111,13 @@ def test_a_factor_must_be_positive(gemm: RunResult, factor: float) -> None:
         gemm.what_if(factor)
 
 
-def test_times_beyond_counting_are_told(gemm: RunResult) -> None:
+@pytest.mark.parametrize("flow_control", ["unbounded", "credit"])
+def test_times_beyond_counting_are_told(flow_control: str) -> None:
+    result = run_bench("gemm-single-pe", "tiny", overrides={"flow_control": flow_control})
     with pytest.raises(
         InputError, match=r"got factor 1e-12, and then a time is more than .*; give a factor nearer to 1"
     ):
-        gemm.what_if(1e-12)
+        result.what_if(1e-12)
 
 
 def test_a_field_must_be_one_of_times(gemm: RunResult) -> None:

@@ -67,7 +67,11 @@ class SharedStructure:
 
     @property
     def groups(self) -> bool:
-        """Whether `run_all` runs any points together."""
+        """Whether `run_all` runs any points together: not on a machine with credits, which no batch can run."""
+        return self._has_launches and not self.variants.base.flow_control
+
+    @property
+    def _has_launches(self) -> bool:
         return self.recording is not None and len(self.recording.launches) > 0
 
     @staticmethod
@@ -94,13 +98,15 @@ class SharedStructure:
         None stands also for a point that fails: when it runs alone, it reports the error. Several threads may do this at
         once, since the call is without the GIL. Errors: KernBenchError.
         """
+        bounded = points[0].mode == Mode.ANALYTIC
+        if not (bounded or self.groups):
+            return repeat(None, len(points))
         with self._lock:
             columns, alone = self._read_all(points)
         together = np.flatnonzero(~alone)
         if not len(together):
             return repeat(None, len(points))
         columns = {field: values[together] for field, values in columns.items()}
-        bounded = points[0].mode == Mode.ANALYTIC
         indices = [points[at].index for at in together.tolist()]
         if bounded:
             return _in_order(alone, self._bound_together(columns))
@@ -144,7 +150,7 @@ class SharedStructure:
         """float64[point] of each figure that any point sets, and bool[point] which have to run alone."""
         base, fields = self.variants.base.figures, self.variants.fields
         columns: dict[str, np.ndarray] = {}
-        alone = np.full(len(points), not self.groups)
+        alone = np.full(len(points), not self._has_launches)
         for at, point in enumerate(points):
             for field, value in self.figures(point).items():
                 if field not in fields:
@@ -169,7 +175,7 @@ class SharedStructure:
         `columns`: float64[point] of each field that may differ, in its own unit; `queues`: as of `LaunchBoundModel.evaluate`.
         Errors: KernBenchError.
         """
-        if not self.groups or not self._follows(columns):
+        if not self._has_launches or not self._follows(columns):
             return None
         assert self.recording is not None
         if self._bound_model is None:

@@ -190,6 +190,49 @@ def test_the_rows_of_a_sweep_are_those_of_single_runs(tmp_path_factory, mode, na
         assert row["fidelity"] == mode
 
 
+SMALL = {"M": 64, "N": 64, "K": 64}
+CREDIT_FIGURES = ["noc.gbs", "hbm.channel_gbs", "ucie.gbs", "pcie_ep.gbs", "sram.gbs", "noc.overhead_ns", "pe_dma.gbs"]
+CREDIT_FIELDS = {  # which are of the structure
+    "noc_port.routing_ns": [0, 1.7, 4],
+    "noc_port.credit_ns": [0, 2.5],
+    "noc_port.traversal_ns": [0.5, 6],
+    "noc_port.virtual_channels": [2, 4],
+    "noc_port.buffer_flits": [1, 3],
+    "memory_port.queue_flits": [1, 8],
+    "memory_port.reply_packets": [1, 4],
+    "internal_speedup": [1, 2],
+    "ns_per_mm": [0.01, 0.2],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "workers"), [("flit", 1), ("hybrid", 2), ("analytic", 1)])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    figures=st.lists(st.sampled_from(CREDIT_FIGURES), unique=True, min_size=2, max_size=2),
+    field=st.sampled_from(sorted(CREDIT_FIELDS)),
+    seed=st.integers(0, 999),
+)
+def test_the_rows_of_a_sweep_with_credits_are_those_of_single_runs(
+    tmp_path_factory, mode, workers, figures, field, seed
+):
+    """Tables of the network follow from figures, so no two points run in one memory; bounds are evaluated together."""
+    rng = np.random.default_rng(seed)
+    axes = {f"topology.{name}": [float(f"{x:.4g}") for x in rng.uniform(8, 300, 3)] for name in figures}
+    axes[f"topology.{field}"] = CREDIT_FIELDS[field]
+    grid = {"name": "g", "bench": "matmul-composite", "topology": "tiny", "mode": mode}
+    grid |= {"parameters": {**SMALL, "topology.flow_control": "credit", **axes}}
+    table = run_sweep(grid, tmp_path_factory.mktemp("out"), workers).table
+    assert table["latency_ns"].n_unique() > len(CREDIT_FIELDS[field])
+    for row in table[rng.choice(len(table), 4, replace=False).tolist()].iter_rows(named=True):
+        overrides = {"flow_control": "credit", **{name.removeprefix("topology."): row[name] for name in axes}}
+        alone = kernbench.run("matmul-composite", "tiny", mode=mode, parameters=SMALL, overrides=overrides)
+        assert [row[name] for name in ROWS] == [getattr(alone, name) for name in ROWS]
+        if mode == "analytic":
+            simulated = kernbench.run("matmul-composite", "tiny", parameters=SMALL, overrides=overrides)
+            assert row["lower_ns"] <= simulated.latency_ns <= row["upper_ns"]
+
+
 def test_structures_are_kept_for_who_comes_back() -> None:
     points = [point({"noc.gbs": 64.0}, n=n) for n in (1024, 2048, 4096)]
     with keep_structures(2):
