@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import pytest
 
 from benches.perf.figures import Figures
-from benches.perf.processes import outcome, seconds
+from benches.perf.first_run import RUNS, first_run, import_numba_s
+from benches.perf.processes import Cost, outcome, seconds
 
 RUN = ("-m", "kernbench", "run", "gemm-single-pe")
 
 
-def test_the_first_run(figures: Figures, tmp_path: Path) -> None:
-    """A run with no compiled loops at all."""
-    numba, cold = figures.side_by_side(
-        lambda: seconds("-c", "import numba"), lambda: seconds(*RUN, KERNBENCH_CACHE=str(tmp_path)), rounds=1
+@pytest.mark.parametrize("network", list(RUNS))
+def test_the_first_run(figures: Figures, network: str) -> None:
+    """A run with no compiled loops at all: processor time and memory."""
+    found: list[Cost] = []
+
+    def cold_s() -> float:
+        found.append(first_run(*RUNS[network]))
+        return found[-1].processor_s
+
+    numba, cold = figures.side_by_side(import_numba_s, cold_s, rounds=1)
+    name = f"first run ever, network {network}"
+    figures.show(f"{name}: processor time", cold, "s")
+    figures.show(
+        f"{name}: peak memory", found[0].peak_bytes / 1e6, "MB", "< 400" if network == "without limits" else ""
     )
-    figures.show("first run ever: compiles all loops, whole process", cold, "s", "< 45")
-    figures.ratio("import numba over first run ever", numba / cold)
+    figures.ratio(f"import numba over {name}", numba / cold, target="≥ 0.04" if network == "without limits" else "")
 
 
 def test_warm_processes(figures: Figures) -> None:
