@@ -23,6 +23,7 @@ class TensixNoc(Part):
     memory_ns: Ns = Field(description="time between an interface and the memory behind it")
     core_gbs: Gbs = Field(description="bandwidth of an interface of a core, each way")
     dram_gbs: Gbs = Field(description="bandwidth of an interface of DRAM, each way")
+    l1_link_gbs: Gbs = Field(description="bandwidth between an interface of a core and its L1, each way")
     packet_bytes: MessageBytes = Field(description="most bytes of a packet")
     outstanding: Annotated[Count, Field(le=1024)] = Field(
         description="transactions of an interface under way at once, each way"

@@ -169,7 +169,7 @@ def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, in
     """A core: its L1, its interfaces, each with a server for its reads and one for its writes, and its engines."""
     l1 = builder.node(l1_name(x, y), "l1", (x * PITCH_MM, y * PITCH_MM))
     names = [interface_name(network, x, y) for network in range(NETWORKS)]
-    _interfaces(builder, spec, routers, (x, y), l1, names, ("tensix_noc.core_gbs", "tensix_core.l1_gbs"))
+    _interfaces(builder, spec, routers, (x, y), l1, names, ("tensix_noc.core_gbs", "tensix_noc.l1_link_gbs"))
     for name in names:
         builder.server(f"{name}.read", "dma_read", spec.tensix_noc.outstanding)
         builder.server(f"{name}.write", "dma_write", spec.tensix_noc.outstanding)

@@ -69,7 +69,7 @@ def draw_fields(random: Random, family: str) -> dict[str, Any]:
             fields |= {"hbm.turn_ns": some(NS), "hbm.overhead_ns": some(NS), "noc.overhead_ns": some(NS)}
             fields |= {"ns_per_mm": some((0, 1000))}
         case "tensix":
-            fields |= {f"tensix_noc.{name}": gbs() for name in ("gbs", "core_gbs", "dram_gbs")}
+            fields |= {f"tensix_noc.{name}": gbs() for name in ("gbs", "core_gbs", "dram_gbs", "l1_link_gbs")}
             fields |= {"tensix_dram.bank_gbs": gbs(), "tensix_dram.burst_bytes": some(SIZES)}
             fields |= {"tensix_noc.hop_ns": some(NS), "tensix_dram.access_ns": some(NS)}
         case _:

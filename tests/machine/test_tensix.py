@@ -14,6 +14,8 @@ from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.tensix_places import TensixPlaces
 from kernbench.machine.views import find_view
 from kernbench.tanto.timing.lowering import Lowering
+from kernbench.traffic.flows import parse_flows
+from kernbench.traffic.run import run_flows
 
 
 def places(topology: str = "wormhole_n150", **overrides: Any) -> TensixPlaces:
@@ -112,6 +114,45 @@ def test_requests_and_replies_have_channels_on_both_sides_of_a_dateline() -> Non
     kinds = [control.kind(side, is_reply) for is_reply in (0, 1) for side in range(3)]
     found = [control.channels_of(kind, 16) for kind in kinds]
     assert found == [range(8), range(4), range(4, 8), range(8, 16), range(8, 12), range(12, 16)]
+
+
+@pytest.mark.parametrize(
+    ("topology", "clock_ghz", "buffer_bytes"), [("wormhole_n150", 1, 2048), ("blackhole_p150", 1.35, 4096)]
+)
+def test_routers_have_the_clock_of_the_chip_and_stages_of_one_cycle(
+    topology: str, clock_ghz: float, buffer_bytes: int
+) -> None:
+    """A cycle was half of one, and crossbars were slow, where flits had two words and the link to L1 the rate of both networks."""
+    machine = load_machine(topology, CREDIT)
+    assert machine.cycle_fs == round(10**6 / clock_ghz)
+    control = machine.flow_control
+    assert control is not None
+    for port in control.ports:
+        assert (
+            max(port.routing_fs, port.vc_allocation_fs, port.switch_allocation_fs, port.traversal_fs)
+            <= machine.cycle_fs
+        )
+        assert port.buffer_flits * machine.flit_bytes == control.packet_flits * machine.flit_bytes == buffer_bytes
+
+
+@pytest.mark.parametrize(("fields", "ns"), [({}, 10.056106), (CREDIT, 11)])
+def test_a_flit_takes_a_hop_in_the_cycles_of_the_chip(fields, ns) -> None:
+    """Nine of wires and routers, and one on the link; with credits up to a whole cycle."""
+    machine = load_machine("wormhole_n150", fields)
+    ends = [machine.node_name[machine.places.interface((x, 0), 0)] for x in (0, 1, 2)]
+    near, far = run_flows(
+        machine, parse_flows([f"{ends[0]}:{ends[1]}:32", f"{ends[0]}:{ends[2]}:32@1000"])
+    ).end_fs.tolist()
+    assert far - near - 10**9 == round(ns * 10**6)
+
+
+def test_a_core_reads_its_own_l1_a_flit_a_cycle() -> None:
+    machine = load_machine("wormhole_n150")
+    interface, l1 = (
+        machine.node_name[node] for node in (machine.places.interface((0, 0), 0), machine.places.l1((0, 0)))
+    )
+    short, long = (run_flows(machine, parse_flows([f"{interface}:{l1}:{kib}KiB:read"])).makespan_ns for kib in (4, 8))
+    assert long - short == 4096 / 32
 
 
 @pytest.mark.parametrize("topology", ["tensix_tiny", "wormhole_n150"])
