@@ -122,7 +122,7 @@ def test_requests_and_replies_have_channels_on_both_sides_of_a_dateline() -> Non
 def test_routers_have_the_clock_of_the_chip_and_stages_of_one_cycle(
     topology: str, clock_ghz: float, buffer_bytes: int
 ) -> None:
-    """A cycle was half of one, and crossbars were slow, where flits had two words and the link to L1 the rate of both networks."""
+    """A cycle was half of one, and crossbars slow, where flits had two words and the link to L1 the rate of both networks."""
     machine = load_machine(topology, CREDIT)
     assert machine.cycle_fs == round(10**6 / clock_ghz)
     control = machine.flow_control
