@@ -8,12 +8,21 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from kernbench.components.port import BUFFER_MOST, CHANNELS_MOST
 from kernbench.machine.flow_control import Allocator, Dateline, FlowControl, PortControl, Reuse
 from kernbench.schema.fields import Count, Ns
 from kernbench.schema.model import Model
+
+
+def _named(value: Any) -> Any:
+    """A kind of dateline. Errors: ValueError for whether there is one, which older files have."""
+    if isinstance(value, bool):
+        raise ValueError(
+            f"got {str(value).lower()}, which older files have; write '{Dateline.CROSS if value else Dateline.NONE}'"
+        )
+    return value
 
 
 class FlowControlSpec(Model):
@@ -65,7 +74,7 @@ class MeshFlowControlSpec(FlowControlSpec):
         1, description="time from the grant of the switch until the flit has left its buffer"
     )
     traversal_ns: Ns = Field(1, description="time through the crossbar")
-    dateline: Dateline | None = Field(
+    dateline: Annotated[Dateline | None, BeforeValidator(_named)] = Field(
         None,
         description="on a torus, packets that have half the virtual channels: cross: those behind the dateline of a ring; "
         "packet: those that cross it, on the whole ring; none: all have all; if not given packet, on a one-way torus cross",

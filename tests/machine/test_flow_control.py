@@ -43,6 +43,9 @@ def test_times_become_femtoseconds_and_the_cycle_is_that_of_the_fastest_link():
         ("flow_control", "none", "override flow_control: got 'none', expected 'unbounded' or 'credit'"),
         ("allocator", "lottery", "override allocator: got 'lottery', expected 'round_robin', 'islip' or 'age'"),
         ("reuse", "never", "override reuse: got 'never', expected 'tail_sent' or 'tail_credit'"),
+        ("dateline", "x", "override dateline: got 'x', expected 'none', 'cross' or 'packet'"),
+        ("dateline", True, "override dateline: got true, which older files have; write 'cross'$"),
+        ("dateline", False, "override dateline: got false, which older files have; write 'none'$"),
         ("input_speedup", 9, "override input_speedup: got 9, expected less than or equal to 8"),
     ],
 )
