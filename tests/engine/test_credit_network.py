@@ -26,6 +26,7 @@ from tests.engine.difference import describe_difference, describe_waits, find_di
 from tests.engine.fresh import draw_seeds
 from tests.engine.invariants import find_broken
 from tests.engine.random_programs import draw_program
+from tests.engine.router_rules import ROUTERS
 from tests.naive.engine import NaiveEngine
 
 FLIT = 256
@@ -35,18 +36,6 @@ DESTINATIONS = {
     "bitcomp": (lambda node: [63 - node] * 256, 1),
     "all to all, shifted": (lambda node: [(node + n) % 64 for n in range(1, 64)], 4),
     "all to all, in order": (lambda node: [other for other in range(64) if other != node], 16),
-}
-ROUTERS = {
-    "one channel": {"virtual_channels": 1, "buffer_flits": 8},
-    "four channels": {"virtual_channels": 4, "buffer_flits": 16},
-    "eight channels": {
-        "virtual_channels": 8,
-        "buffer_flits": 8,
-        "credit_ns": 2,
-        "speculative": False,
-        "reuse": "tail_credit",
-        "input_speedup": 2,
-    },
 }
 # The last cycle, and the sum of the last cycles of all pairs, of BookSim 2 (N. Jiang et al., "A detailed and flexible
 # cycle-accurate network-on-chip simulator", ISPASS 2013): 8 x 8 mesh, dimension order, iSLIP, one iteration.
@@ -118,6 +107,16 @@ def test_a_flit_waits_for_those_in_the_crossbar(start, end):
     """In the middle it gets the switch in cycle 7, and another one 2 cycles after its start; both cross for 3 cycles."""
     result = run(load(w=3, h=3, traversal_ns=3), f"3:5:{FLIT}", f"4:1:{FLIT}@{start}")
     assert result.end_fs[0] == end * 10**6
+
+
+@pytest.mark.parametrize("stage", ["vc_allocation_ns", "switch_allocation_ns"])
+def test_an_allocator_of_several_cycles_decides_in_each(stage):
+    """Otherwise flits would follow each other after 3 cycles, and a packet would wait for one that comes before it."""
+    machine = load(w=3, h=3, speculative=False, packet_flits=32, buffer_flits=32, **{stage: 3})
+    ends = [run(machine, f"3:5:{flits * FLIT}").makespan_ns for flits in (1, 32)]
+    assert ends[1] - ends[0] == 31
+    met = [run(machine, f"3:5:{FLIT}", f"4:1:{FLIT}@{start}").end_fs[0] for start in range(10)]
+    assert met == [ends[0] * 10**6] * 10
 
 
 @pytest.mark.slow
