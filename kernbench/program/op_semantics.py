@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, cast
 
+from kernbench.dtypes import is_float
+
 Shape = tuple[int, ...]
 
 
@@ -99,10 +101,10 @@ class Store(Note):
 
 @dataclass(slots=True, eq=False)
 class Dot(Note):
-    """`inputs[0] @ inputs[1]` became value `out`, in TCM at `addr`; products are summed in `acc_dtype`."""
+    """`inputs[0] @ inputs[1]`, plus `inputs[2]` if given, became value `out`, in TCM at `addr`; sums are of `acc_dtype`."""
 
     op: ClassVar[str] = "dot"
-    inputs: tuple[Operand, Operand]
+    inputs: tuple[Operand, ...]
     out: int
     shape: Shape
     dtype: str
@@ -198,7 +200,7 @@ class Composite(Note):
     """A tiled pipeline: `inputs[0] @ inputs[1]` ("gemm") or `function` of the inputs ("math"), then the epilogue.
 
     The result went to memory at `out_va`, or became value `out` if that is None. The operands of epilogue steps are indices
-    into `inputs`. `tile` is (tile_m, tile_k, tile_n).
+    into `inputs`. `tile` is (tile_m, tile_k, tile_n). Sums are of `acc_dtype`, steps of the epilogue of `step_dtype`.
     """
 
     op: ClassVar[str] = "composite"
@@ -215,9 +217,19 @@ class Composite(Note):
     addr: int = 0  # in TCM, of value `out`
 
     @property
+    def step_dtype(self) -> str:
+        """The type of the epilogue."""
+        return find_step_dtype(self.acc_dtype, self.dtype)
+
+    @property
     def tensors(self) -> tuple[Operand, ...]:
         """The inputs without those of the epilogue."""
         return self.inputs[: len(self.inputs) - sum(step.operand is not None for step in self.epilogue)]
+
+
+def find_step_dtype(acc_dtype: str, dtype: str) -> str:
+    """The type of an epilogue: that of the sums, or f32 if these are whole numbers and the result is not."""
+    return "f32" if is_float(dtype) and not is_float(acc_dtype) else acc_dtype
 
 
 def plain(value: Any) -> Any:

@@ -2,16 +2,22 @@
 
 |got - expected| <= tolerance * max(1, |expected|), with a tolerance a few times the rounding of the dtype, so that the
 order of a sum does not matter; integers must be equal. nan equals nan and inf equals inf of the same sign.
+
+A difference is told in units of the dtype too: the distance of its neighbours at max(1, |expected|). A few roundings on the
+way to a float, or one to a whole number, explain no more than `ROUNDINGS` units.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kernbench.dtypes import canonical
+from kernbench.dtypes import canonical, is_float, numpy_dtype
 from kernbench.errors import InputError
 
 TOLERANCE = {"f32": 1e-4, "f16": 2e-3, "bf16": 1.6e-2, "f8e4m3": 0.13, "f8e5m2": 0.26}
+
+
+ROUNDINGS = 8
 
 
 def find_mismatch(
@@ -37,5 +43,20 @@ def find_mismatch(
     where = ", ".join(str(int(i)) for i in index)
     return (
         f"tensor {name!r} at [{where}]: expected {b[index]:.6g}, got {a[index]:.6g}; tolerance {limit:g} x max(1, |expected|); "
-        f"{int(close.size - close.sum())} of {close.size} elements differ"
+        f"{int(close.size - close.sum())} of {close.size} elements differ{_tell_size(dtype, a[~close], b[~close])}"
     )
+
+
+def _tell_size(dtype: str, got: np.ndarray, expected: np.ndarray) -> str:
+    """How much numbers differ at most, and whether rounding explains it."""
+    if not (np.isfinite(got).all() and np.isfinite(expected).all()):
+        return ", some by inf or nan"
+    if is_float(dtype):
+        one = np.ones((), numpy_dtype(dtype))
+        step = float(np.nextafter(one, one + one)) - 1
+        unit, most = np.ldexp(step, np.frexp(np.maximum(1, np.abs(expected)))[1] - 1), ROUNDINGS
+    else:
+        unit, most = 1, 1
+    size = float(np.max(np.abs(got - expected) / unit))
+    why = "rounding may explain it" if size <= most else "more than rounding explains"
+    return f" by at most {size:.3g} units of {canonical(dtype)}, {why}"

@@ -2,7 +2,8 @@
 
 Narrow floats are computed in f32 and rounded once at the end, as engines with wide accumulators do. Integers are computed
 in 64 bits and wrap when they take the result's type; a Python number that an operation meets keeps its value until then.
-Products, sums along k and epilogues are in the accumulator's type after each step.
+A whole number divided by zero is 0, and so is a whole number that would be inf, nan or beyond 64 bits.
+Products and sums along k are in the accumulator's type after each step, epilogues in `Composite.step_dtype`.
 
 numpy adds in an order that depends on the shape and the layout of its arrays. So operands are made row-major, and each tile of
 a composite is multiplied by itself: bits depend neither on how many tiles are computed at once nor on where operands lie.
@@ -25,7 +26,11 @@ Read = Callable[[Ref], np.ndarray]
 
 
 def _div(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.trunc(a / b) if a.dtype.kind == "i" else a / b
+    """a / b; of integers the part before the point, and 0 where b is 0."""
+    if a.dtype.kind not in "iu":
+        return a / b
+    rounds_up = (a % b != 0) & ((a < 0) != (b < 0))  # numpy's // rounds down; it and % give 0 where b is 0
+    return a // b + rounds_up
 
 
 def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
@@ -35,10 +40,13 @@ def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
 
 ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "exp": np.exp,
+    "exp2": np.exp2,
     "log": np.log,
     "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
     "abs": np.abs,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
     "cos": np.cos,
     "sin": np.sin,
     "maximum": np.maximum,
@@ -47,9 +55,21 @@ ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "sub": np.subtract,
     "mul": np.multiply,
     "div": _div,
+    "floor_div": np.floor_divide,
+    "mod": np.remainder,
+    "bit_and": np.bitwise_and,
+    "bit_or": np.bitwise_or,
     "fma": lambda a, b, c: a * b + c,
     "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
     "where": np.where,
+}
+COMPARISONS: dict[str, Callable[..., np.ndarray]] = {
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
 }
 ALONG_AXIS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "sum": lambda x, axis: x.sum(axis=axis, keepdims=True),
@@ -93,10 +113,15 @@ def compute(note: Dot | Math, arrays: Sequence[np.ndarray]) -> np.ndarray:
             result = _math(note.function, arrays, note.axis, note.dtype)
         else:
             result = _product(arrays[0], arrays[1], note.acc_dtype)
+            if len(arrays) > 2:
+                result = np.add(result, arrays[2].astype(result.dtype), dtype=result.dtype)
         return result.astype(numpy_dtype(note.dtype))
 
 
 def _math(function: str, arrays: Sequence[np.ndarray], axis: int | None, dtype: str) -> np.ndarray:
+    if function in COMPARISONS:
+        whole = all(array.dtype.kind in "iu" for array in arrays)
+        return COMPARISONS[function](*[array.astype(np.int64 if whole else np.float32) for array in arrays])
     wide = _wide(dtype)
     if function == "where":  # the condition may be a fraction where the result is whole
         arrays = (arrays[0] != 0, *arrays[1:])
@@ -134,26 +159,29 @@ def _alike(length: int, tile: int) -> list[tuple[int, int, int]]:
 
 
 def compute_block(note: Composite, parts: Iterable[Sequence[np.ndarray]], operands: Sequence[np.ndarray]) -> np.ndarray:
-    """A block of a composite's result in the accumulator's type, before the epilogue of scope `kernel`.
+    """A block of a composite's result in the type of its epilogue, before the steps of scope `kernel`.
 
     `parts` has the tensors of the block for each k tile, in the order in which the tiles are summed. `operands` are
     inputs of the composite; those of its epilogue broadcast to the block.
     """
     total: np.ndarray | None = None
+    step = numpy_dtype(note.step_dtype)
+    in_steps = any(x.scope == "k_tile" for x in note.epilogue)  # then k tiles are summed in the type of the steps
     with np.errstate(all="ignore"):
         for tensors in parts:
             if note.kind == "gemm":
                 part = _tile_products(tensors[0], tensors[1], note.tile, note.acc_dtype)
             else:
                 part = _math(str(note.function), tensors, None, note.acc_dtype).astype(numpy_dtype(note.acc_dtype))
-            part = apply_epilogue(note, "k_tile", part, operands)
+            if in_steps:
+                part = apply_epilogue(note, "k_tile", part.astype(step, copy=False), operands)
             total = part if total is None else np.add(total, part, dtype=part.dtype)
     assert total is not None
-    return apply_epilogue(note, "output_tile", total, operands)
+    return apply_epilogue(note, "output_tile", total.astype(step, copy=False), operands)
 
 
 def apply_epilogue(note: Composite, scope: str, result: np.ndarray, operands: Sequence[np.ndarray]) -> np.ndarray:
-    """The steps of a scope on a block, or on the result, of a composite: in the accumulator's type."""
+    """The steps of a scope on a block, or on the result, of a composite: in `step_dtype`."""
     with np.errstate(all="ignore"):
         for step in note.epilogue:
             if step.scope == scope:
@@ -168,9 +196,14 @@ def _step(step: Epilogue, result: np.ndarray, arrays: Sequence[np.ndarray]) -> n
         return function(result.astype(wide, copy=False)).astype(kind, copy=False)
     operand = arrays[step.operand]
     if kind.kind in "iu" and operand.dtype.kind not in "iu":  # a fraction: cut towards zero after the step
-        return function(result.astype(np.float64), operand.astype(np.float64)).astype(kind)
+        return _as_whole(function(result.astype(np.float64), operand.astype(np.float64))).astype(kind)
     operand = operand.astype(kind, copy=False).astype(wide, copy=False)
     return function(result.astype(wide, copy=False), operand).astype(kind, copy=False)
+
+
+def _as_whole(values: np.ndarray) -> np.ndarray:
+    """Fractions cut towards zero, as int64; 0 for inf, nan and what is beyond 64 bits."""
+    return np.where(np.abs(values) < 2.0**63, values, 0).astype(np.int64)
 
 
 def _wide(dtype: str) -> np.dtype:

@@ -202,7 +202,7 @@ class TiledComposite:
             return
         blocks = [(rows, columns, self._compute(rows, columns, tile)) for rows, columns, tile in self._group(tiles)]
         if self._has_kernel_steps:
-            whole = np.empty(self._result.shape, numpy_dtype(self._note.acc_dtype))
+            whole = np.empty(self._result.shape, numpy_dtype(self._note.step_dtype))
             for rows, columns, block in blocks:
                 whole[rows, columns] = block
             result = apply_epilogue(self._note, "kernel", whole.reshape(self._note.shape), self._inputs)

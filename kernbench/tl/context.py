@@ -8,7 +8,7 @@ The runner decides the mode: without one the commands are collected in a list, `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernbench.program.op_semantics import Constant, Load, Ref, Store
 from kernbench.tl.errors import fail
@@ -58,6 +58,27 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
         a, b = (int(x) if isinstance(x, WHOLE) else x for x in (a, b))
         return -(-a // b)
 
+    # Names of Triton for what is Python here
+
+    @staticmethod
+    def range(*bounds: int) -> range:
+        """Python's range, from 0 or a start to an end, with a step."""
+        return range(*bounds)
+
+    static_range = range
+
+    @staticmethod
+    def constexpr(value: Any) -> Any:
+        """The value itself: all numbers of a kernel are known when it runs."""
+        return value
+
+    @staticmethod
+    def multiple_of(value: Any, of: int | Sequence[int]) -> Any:  # noqa: ARG004
+        """The value itself, a hint without effect."""
+        return value
+
+    # Time
+
     def cycles(self, n: int) -> None:
         """Keep the PE's CPU busy for n cycles."""
         if not isinstance(n, WHOLE) or n < 0:
@@ -70,7 +91,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     def ref(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """A tensor that stays in memory; a composite streams its tiles."""
         result = as_type("ref", shape, dtype)
-        return reference_handle(Ref(self._address("ref", ptr, result.nbytes), result.shape, result.dtype))
+        return reference_handle(Ref(self._address("ref", ptr, result.nbytes, dtype), result.shape, result.dtype))
 
     def arange(self, start: int, end: int, dtype: str = "i32") -> TensorHandle:
         """start, start + 1, ... end - 1."""
@@ -101,7 +122,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     def load(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """Load a tensor from memory; returns when it is in TCM."""
         result = as_type("load", shape, dtype)
-        va = self._address("load", ptr, result.nbytes)
+        va = self._address("load", ptr, result.nbytes, dtype)
         value = self._begin()
         out = TensorHandle(value, va, result, "hbm", True)
         self._runner.load(Load(value, va, result.shape, dtype), out)
@@ -112,7 +133,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
         self._address("store", ptr)
         handle = self._as_tensor("store", handle)
         self._check_source("store", handle)
-        va = self._address("store", ptr, handle.nbytes)
+        va = self._address("store", ptr, handle.nbytes, handle.dtype)
         self._dispatch()
         self._runner.store(Store((handle.operand,), va, handle.shape, handle.dtype), handle)
 

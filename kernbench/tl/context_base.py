@@ -8,11 +8,14 @@ from sys import _getframe
 from types import FrameType
 from typing import Any, NoReturn, Protocol
 
+import numpy as np
+
 from kernbench.errors import suggest
 from kernbench.program.op_semantics import Dot, Load, Math, Multicast, Note, Recv, Send, Store
 from kernbench.tl.commands import CommandList
 from kernbench.tl.errors import PrimitiveError, fail
 from kernbench.tl.handle import WHOLE, CompletionHandle, RecvFuture, TensorHandle
+from kernbench.tl.operators import HOST_ARRAYS, describe
 from kernbench.tl.scratch import Scratch
 from kernbench.tl.tensor_type import TensorType
 
@@ -36,8 +39,11 @@ class Work:
 class CheckedPointer(int):
     """Base of addresses that know their tensor."""
 
-    def check_access(self, nbytes: int) -> None:
-        """Check an access from here on. Errors: AddressError if the tensor has fewer bytes."""
+    def check_access(self, nbytes: int, dtype: str | None = None) -> None:
+        """Check an access from here on, of elements of a type if one is given.
+
+        Errors: AddressError if the tensor has fewer bytes, or elements of another type.
+        """
         raise NotImplementedError
 
 
@@ -125,12 +131,15 @@ class ContextCore:
         out = self._resident[addr] = TensorHandle(value, addr, result)
         return out
 
-    def _address(self, primitive: str, ptr: int, nbytes: int = 0) -> int:
-        """A pointer as an integer, for an access to some bytes. Errors: KernelError, and those of `CheckedPointer`."""
+    def _address(self, primitive: str, ptr: int, nbytes: int = 0, dtype: str | None = None) -> int:
+        """A pointer as an integer, for an access to some bytes, of elements of a type if one is given.
+
+        Errors: KernelError, and those of `CheckedPointer`.
+        """
         if ptr.__class__ is int:
             return ptr
         if isinstance(ptr, CheckedPointer):
-            ptr.check_access(nbytes)
+            ptr.check_access(nbytes, dtype)
         if isinstance(ptr, TensorHandle):
             fail(
                 f"tl.{primitive} got {ptr!r} where a pointer is meant",
@@ -173,7 +182,8 @@ class ContextCore:
                 "load what is at a pointer with tl.load",
             )
         if not isinstance(x, TensorHandle):
-            fail(f"tl.{primitive} got {x!r}", "give a tensor, such as one from tl.load")
+            remedy = HOST_ARRAYS if isinstance(x, np.ndarray) else "give a tensor, such as one from tl.load"
+            fail(f"tl.{primitive} got {describe(x)}", remedy)
         if x.streamed:
             self._check_ended(primitive, x)
             fail(

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import isfinite
-from typing import NoReturn
 
 import numpy as np
 
 from kernbench.dtypes import bits, is_float
 from kernbench.program.op_semantics import Composite, Constant, Operand, Recv, Ref, View
 from kernbench.replay.deferred import Deferred
-from kernbench.tl.current_context import active, find_active
+from kernbench.tl.current_context import find_active
 from kernbench.tl.errors import fail
+from kernbench.tl.operators import NUMBERS as NUMBERS
+from kernbench.tl.operators import WHOLE, TensorOperators
 from kernbench.tl.promotion import scalar_dtype
 from kernbench.tl.tensor_type import TensorType, type_of
 
-WHOLE = (int, np.integer)
-NUMBERS = (float, *WHOLE, np.floating)
 Elements = np.ndarray | Deferred[np.ndarray]
 
 
-class TensorHandle:
+class TensorHandle(TensorOperators):
     """A tensor as a kernel sees it: shape, dtype, where it is, and, in a live kernel, its numbers.
 
     `space` is "hbm", "sram" or "tcm" and `addr` the address there. `pinned` says that the elements were loaded into TCM; a
     handle in memory that is not pinned is streamed by composites, and loaded by each other operation if it is `on_demand`.
-    `transposed` says that `addr` holds the rows of the transposed tensor. The operators + - * / take handles of shapes
-    that broadcast, or numbers.
+    `transposed` says that `addr` holds the rows of the transposed tensor. Its operators are in `TensorOperators`.
     """
 
     __slots__ = (
@@ -95,39 +93,6 @@ class TensorHandle:
 
     def __repr__(self) -> str:
         return f"TensorHandle({self.shape}, {self.dtype}, {self.space}:{self.addr:#x})"
-
-    def __add__(self, other: TensorHandle | float) -> TensorHandle:
-        return active().add(self, other)
-
-    def __radd__(self, other: float) -> TensorHandle:
-        return active().add(other, self)
-
-    def __sub__(self, other: TensorHandle | float) -> TensorHandle:
-        return active().sub(self, other)
-
-    def __rsub__(self, other: float) -> TensorHandle:
-        return active().sub(other, self)
-
-    def __mul__(self, other: TensorHandle | float) -> TensorHandle:
-        return active().mul(self, other)
-
-    def __rmul__(self, other: float) -> TensorHandle:
-        return active().mul(other, self)
-
-    def __truediv__(self, other: TensorHandle | float) -> TensorHandle:
-        return active().div(self, other)
-
-    def __rtruediv__(self, other: float) -> TensorHandle:
-        return active().div(other, self)
-
-    def __matmul__(self, other: object) -> NoReturn:
-        fail("a kernel multiplied matrices with @", "write tl.dot(a, b), or tl.composite('gemm', a, b) for tiles")
-
-    __rmatmul__ = __matmul__
-
-    def __bool__(self) -> NoReturn:
-        remedy = "read its elements with `.data` in a live kernel (--live), or choose with tl.where"
-        fail(f"a kernel asked whether {self!r} is true", remedy)
 
 
 def _swap(data: Elements) -> Elements:

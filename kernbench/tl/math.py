@@ -24,9 +24,12 @@ Tensor = TensorHandle | float  # an operand as a kernel gives it
 
 _TYPE, _OPERAND = attrgetter("type"), attrgetter("operand")
 
-UNARY = ("exp", "log", "sqrt", "abs", "sigmoid", "cos", "sin")
-BINARY = ("maximum", "minimum", "add", "sub", "mul", "div")
-FLOATS_ONLY = ("exp", "log", "sqrt", "sigmoid", "cos", "sin", "softmax")
+UNARY = ("exp", "exp2", "log", "sqrt", "rsqrt", "abs", "sigmoid", "tanh", "cos", "sin")
+BINARY = ("maximum", "minimum", "add", "sub", "mul", "div", "floor_div", "mod")
+COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+BITWISE = ("bit_and", "bit_or")
+FLOATS_ONLY = ("exp", "exp2", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "cos", "sin", "softmax")
+MASK = "u8"  # the type of a comparison: 1 where it holds, 0 elsewhere
 
 
 class MathPrimitives(ContextCore):
@@ -36,6 +39,10 @@ class MathPrimitives(ContextCore):
         """e to the x, elementwise; floats only."""
         return self._unary("exp", x)
 
+    def exp2(self, x: TensorHandle) -> TensorHandle:
+        """2 to the x, elementwise; floats only."""
+        return self._unary("exp2", x)
+
     def log(self, x: TensorHandle) -> TensorHandle:
         """Natural logarithm, elementwise; floats only."""
         return self._unary("log", x)
@@ -44,6 +51,10 @@ class MathPrimitives(ContextCore):
         """Square root, elementwise; floats only."""
         return self._unary("sqrt", x)
 
+    def rsqrt(self, x: TensorHandle) -> TensorHandle:
+        """1 / square root, elementwise; floats only."""
+        return self._unary("rsqrt", x)
+
     def abs(self, x: TensorHandle) -> TensorHandle:
         """Absolute value, elementwise."""
         return self._unary("abs", x)
@@ -51,6 +62,10 @@ class MathPrimitives(ContextCore):
     def sigmoid(self, x: TensorHandle) -> TensorHandle:
         """1 / (1 + exp(-x)), elementwise; floats only."""
         return self._unary("sigmoid", x)
+
+    def tanh(self, x: TensorHandle) -> TensorHandle:
+        """Hyperbolic tangent, elementwise; floats only."""
+        return self._unary("tanh", x)
 
     def cos(self, x: TensorHandle) -> TensorHandle:
         """Cosine, elementwise; floats only."""
@@ -81,8 +96,48 @@ class MathPrimitives(ContextCore):
         return self._elementwise("mul", a, b)
 
     def div(self, a: Tensor, b: Tensor) -> TensorHandle:
-        """a / b, elementwise; integers are truncated towards zero."""
+        """a / b, elementwise; integers are truncated towards zero, and by zero they give 0."""
         return self._elementwise("div", a, b)
+
+    def floor_div(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """a // b, elementwise: rounded down as in Python; integers by zero give 0."""
+        return self._elementwise("floor_div", a, b)
+
+    def mod(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """a % b, elementwise: of the sign of b as in Python; integers by zero give 0."""
+        return self._elementwise("mod", a, b)
+
+    def less(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """The mask of a < b, elementwise."""
+        return self._elementwise("less", a, b)
+
+    def less_equal(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """The mask of a <= b, elementwise."""
+        return self._elementwise("less_equal", a, b)
+
+    def greater(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """The mask of a > b, elementwise."""
+        return self._elementwise("greater", a, b)
+
+    def greater_equal(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """The mask of a >= b, elementwise."""
+        return self._elementwise("greater_equal", a, b)
+
+    def equal(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """The mask of a == b, elementwise."""
+        return self._elementwise("equal", a, b)
+
+    def not_equal(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """The mask of a != b, elementwise."""
+        return self._elementwise("not_equal", a, b)
+
+    def bit_and(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """a & b, elementwise: both of two masks; integers only."""
+        return self._elementwise("bit_and", a, b)
+
+    def bit_or(self, a: Tensor, b: Tensor) -> TensorHandle:
+        """a | b, elementwise: either of two masks; integers only."""
+        return self._elementwise("bit_or", a, b)
 
     def fma(self, a: Tensor, b: Tensor, c: Tensor) -> TensorHandle:
         """a * b + c, elementwise, in one job."""
@@ -93,7 +148,7 @@ class MathPrimitives(ContextCore):
         return self._elementwise("clamp", x, min, max)
 
     def where(self, cond: Tensor, a: Tensor, b: Tensor) -> TensorHandle:
-        """a where `cond` is not 0, b elsewhere; the result has the type of a and b."""
+        """a where `cond` is not 0, b elsewhere; the result has the type of a and b, which for two numbers is i32 or f32."""
         return self._elementwise("where", cond, a, b)
 
     def softmax(self, x: TensorHandle, axis: int = -1) -> TensorHandle:
@@ -155,10 +210,11 @@ def _typed(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @cache
 def find_scalar_dtype(function: str, *types: TensorType | None) -> str | None:
-    """The promoted dtype of the tensors beside numbers (None); None if there are only numbers."""
-    deciding = _typed(function, types)
-    dtypes = [given.dtype for given in (deciding if any(deciding) else types) if given is not None]
-    return reduce(promote, dtypes) if dtypes else None
+    """The promoted dtype of the tensors beside numbers (None), i32 for `where` of two numbers; None without tensors."""
+    dtypes = [given.dtype for given in _typed(function, types) if given is not None]
+    if not dtypes:
+        return "i32" if any(types) else None
+    return reduce(promote, dtypes)
 
 
 @cache
@@ -168,6 +224,10 @@ def find_job(function: str, axis: int | None, *inputs: TensorType) -> tuple[Tens
     dtype = reduce(promote, [given.dtype for given in _typed(function, inputs)])
     if function in FLOATS_ONLY and not is_float(dtype):
         fail(f"tl.{function} got a tensor of {dtype}", "it needs floats")
+    if function in BITWISE and is_float(dtype):
+        fail(f"tl.{function} got a tensor of {dtype}", "it needs whole numbers, such as the mask of a comparison")
+    if function in COMPARISONS:
+        dtype = MASK
     elements = prod(shape)
     if axis is not None and function != "softmax":
         shape = (*shape[:axis], 1, *shape[axis + 1 :])

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from kernbench.dtypes import bits, is_float
+from kernbench.dtypes import bits, canonical, is_float
 from kernbench.errors import suggest
-from kernbench.program.op_semantics import Composite, Dot, Shape
+from kernbench.program.op_semantics import Composite, Dot, Shape, find_step_dtype
 from kernbench.tl.context_base import CheckedPointer, ContextCore, Work
 from kernbench.tl.epilogue import check_types, read_epilogue
 from kernbench.tl.errors import CompositeError, fail
@@ -16,20 +16,26 @@ from kernbench.tl.handle import NUMBERS, WHOLE, CompletionHandle, TensorHandle, 
 from kernbench.tl.math import BINARY, FLOATS_ONLY, UNARY
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import find_broadcast, product_shape
-from kernbench.tl.tensor_type import TensorType, type_of
+from kernbench.tl.tensor_type import TensorType, as_dtype, type_of
 
 
 class MatmulPrimitives(ContextCore):
     """The primitives of `tl` for matrix products and tiled pipelines."""
 
-    def dot(self, a: TensorHandle, b: TensorHandle) -> TensorHandle:
-        """a @ b of two tensors in TCM, (M, K) times (K, N); products are summed in f32, or i32 for integers."""
-        a, b = self._as_tensor("dot", a), self._as_tensor("dot", b)
-        result, acc_dtype, work = find_product(a.type, b.type)
+    def dot(
+        self, a: TensorHandle, b: TensorHandle, acc: TensorHandle | None = None, out_dtype: str | None = None
+    ) -> TensorHandle:
+        """a @ b, plus `acc` of its shape, of tensors in TCM: (M, K) times (K, N), summed in f32, or i32 for integers.
+
+        The result has the type `out_dtype`, by default that of `acc`, or else of the operands.
+        """
+        given = (a, b) if acc is None else (a, b, acc)
+        inputs = tuple(self._as_tensor("dot", x) for x in given)
+        result, acc_dtype, work = find_product(out_dtype, *[x.type for x in inputs])
         value = self._begin()
         out = self._result(value, result)
-        note = Dot((a.operand, b.operand), value, result.shape, result.dtype, acc_dtype, out.addr)
-        self._runner.compute(note, work, (a, b), out)
+        note = Dot(tuple(x.operand for x in inputs), value, result.shape, result.dtype, acc_dtype, out.addr)
+        self._runner.compute(note, work, inputs, out)
         return out
 
     def composite(
@@ -42,24 +48,29 @@ class MatmulPrimitives(ContextCore):
         epilogue: Sequence[Mapping[str, Any]] | None = None,
         acc_dtype: str | None = None,
         tile_shape: Sequence[int] | None = None,
+        out_dtype: str | None = None,
     ) -> CompletionHandle:
         """Start a tiled pipeline and go on at once: op "gemm" is a @ b, op "math" is `math_op` of a, or of a and b.
 
         Tiles of references are streamed from memory; loaded tensors are not read again. The result goes to memory at
-        `out_ptr`, or to scratch if that is 0. `tile_shape` is (tile_m, tile_k, tile_n).
+        `out_ptr`, or to scratch if that is 0. `tile_shape` is (tile_m, tile_k, tile_n). The result has the type `out_dtype`, by
+        default that of the operands, or f16 for whole numbers that a step `dequant` scales.
         Errors: CompositeError, a ValueError, for an op or an epilogue that composites do not have; KernelError for the rest.
         """
         steps, extra = read_epilogue(epilogue, op, 1 if b is None else 2)
-        shape, dtype = _result_type(op, a, b, math_op)
+        shape, operand_dtype = _result_type(op, a, b, math_op)
+        if out_dtype is None and not is_float(operand_dtype) and any(step.op == "dequant" for step in steps):
+            out_dtype = "f16"
+        dtype = _as_result("composite", out_dtype, operand_dtype)
         pair = (a,) if b is None else (a, b)
         for x in pair:
             self._check_ended("composite", x)
         inputs = (*pair, *[self._epilogue_operand(x, shape, dtype) for x in extra])
         tile = self._runner.tile if tile_shape is None else _as_tile(tile_shape)
-        acc_dtype = _as_accumulator(acc_dtype, dtype)
-        check_types(steps, acc_dtype)
+        acc_dtype = _as_accumulator(acc_dtype, operand_dtype, dtype)
+        check_types(steps, find_step_dtype(acc_dtype, dtype))
         result = type_of(shape, dtype)
-        out_va = self._address("composite", out_ptr, result.nbytes)
+        out_va = self._address("composite", out_ptr, result.nbytes, dtype)
         if not out_va and not isinstance(out_ptr, CheckedPointer):  # a tensor may lie at the physical address 0
             out_va = None
         value = self._begin()
@@ -96,11 +107,19 @@ class MatmulPrimitives(ContextCore):
 
 
 @cache
-def find_product(a: TensorType, b: TensorType) -> tuple[TensorType, str, Work]:
+def find_product(
+    out_dtype: str | None, a: TensorType, b: TensorType, acc: TensorType | None = None
+) -> tuple[TensorType, str, Work]:
     """The type of a dot's result, the dtype of its sums, and its work. Errors: KernelError."""
-    result = type_of(product_shape("dot", a.shape, b.shape), promote(a.dtype, b.dtype))
+    shape, dtype = product_shape("dot", a.shape, b.shape), promote(a.dtype, b.dtype)
+    if acc is not None and acc.shape != shape:
+        fail(f"tl.dot got acc of shape {acc.shape} for a product of shape {shape}", "give it the shape of the product")
+    if acc is not None and is_float(acc.dtype) != is_float(dtype):
+        fail(f"tl.dot got acc of {acc.dtype} for a product of {dtype}", f"give acc the type {accumulator(dtype)}")
+    result = type_of(shape, _as_result("dot", out_dtype or (acc and acc.dtype), dtype))
     size = (*a.shape, b.shape[1], max(bits(a.dtype), bits(b.dtype)))
-    return result, accumulator(result.dtype), Work("gemm", "gemm", size, a.nbytes + b.nbytes, result.nbytes)
+    read_bytes = a.nbytes + b.nbytes + (acc.nbytes if acc is not None else 0)
+    return result, accumulator(dtype), Work("gemm", "gemm", size, read_bytes, result.nbytes)
 
 
 def accumulator(dtype: str) -> str:
@@ -108,14 +127,24 @@ def accumulator(dtype: str) -> str:
     return "f32" if is_float(dtype) else "i32"
 
 
-def _as_accumulator(acc_dtype: str | None, dtype: str) -> str:
-    """The type in which a composite sums.
+def _as_result(primitive: str, out_dtype: str | None, dtype: str) -> str:
+    """The type of a result, of operands of a dtype. Errors: KernelError for whole numbers out of floats."""
+    if out_dtype is None:
+        return dtype
+    found = canonical(as_dtype(primitive, out_dtype))
+    if is_float(dtype) and not is_float(found):
+        fail(f"tl.{primitive} got out_dtype={out_dtype!r} for operands of {dtype}", "give a floating-point type")
+    return found
 
-    Errors: KernelError for a float type with integers or the reverse, InputError for an unknown type.
+
+def _as_accumulator(acc_dtype: str | None, operand_dtype: str, dtype: str) -> str:
+    """The type in which a composite of operands of a dtype sums for a result of another.
+
+    Errors: KernelError for a type of neither's sort, InputError for an unknown type.
     """
     if acc_dtype is None:
-        return accumulator(dtype)
-    if is_float(acc_dtype) != is_float(dtype):
+        return accumulator(operand_dtype)
+    if is_float(acc_dtype) not in (is_float(operand_dtype), is_float(dtype)):
         fail(
             f"tl.composite got acc_dtype={acc_dtype!r} for a result of {dtype}",
             f"give a {'floating-point' if is_float(dtype) else 'whole-number'} type, such as {accumulator(dtype)!r}",

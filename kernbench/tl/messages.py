@@ -49,7 +49,7 @@ class MessagePrimitives(ContextCore):
             if src_addr is None:
                 fail("tl.send got neither a tensor nor an address", "give src, or src_addr with shape or nbytes")
             found = _elements("send", nbytes, shape, dtype)
-            address = self._address("send", src_addr, prod(found) * itemsize(dtype))
+            address = self._address("send", src_addr, prod(found) * itemsize(dtype), dtype if nbytes is None else None)
             src = self._source(address, found, dtype, space)
         elif src_addr is not None or nbytes is not None or shape is not None:
             fail("tl.send got a tensor and an address", "give one of them; a tensor knows its shape")
@@ -83,7 +83,9 @@ class MessagePrimitives(ContextCore):
         if dst_space is not None:
             self._space("recv", dst_space)
         if dst_addr is not None and dst_space is not None:
-            address = self._address("recv", dst_addr, prod(note.shape) * itemsize(note.dtype) if note.shape else 0)
+            address = self._address("recv", dst_addr)
+            if note.shape:
+                self._address("recv", dst_addr, prod(note.shape) * itemsize(note.dtype), note.dtype)
             if dst_space == "tcm":
                 note.out_tcm = address
             else:

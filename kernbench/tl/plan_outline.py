@@ -185,4 +185,4 @@ def _add_work(draft: _Draft, note: Composite, tensors: tuple[TensorHandle, ...],
     ):
         for step in note.epilogue:
             if step.scope == scope:
-                add_math(at, step.op, bits(note.acc_dtype), elements)
+                add_math(at, step.op, bits(note.step_dtype), elements)

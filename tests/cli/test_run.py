@@ -187,7 +187,8 @@ def test_wrong_numbers_are_a_failed_check(own: Path, capsys: pytest.CaptureFixtu
     captured = capsys.readouterr()
     assert json.loads(captured.out)["verified"] is False
     assert captured.err.splitlines()[-1] == (
-        "error: tensor 'y' at [0]: expected 3, got 2; tolerance 0.002 x max(1, |expected|); 256 of 256 elements differ"
+        "error: tensor 'y' at [0]: expected 3, got 2; tolerance 0.002 x max(1, |expected|); 256 of 256 elements differ "
+        "by at most 512 units of f16, more than rounding explains"
     )
 
 

@@ -69,6 +69,23 @@ def test_integers_wrap_and_divide_towards_zero():
     assert math("div", a, b, dtype="i8").tolist() == [12, -3, 3]
 
 
+@pytest.mark.parametrize("dtype", ["i32", "i8", "u16"])
+def test_a_whole_number_that_no_step_can_make_is_zero(dtype):
+    sums = np.array([[5, 0, 3]], numpy_dtype(dtype))
+    note = Composite("gemm", None, (0, 1), 9, None, (1, 3), dtype, dtype, (), (32, 32, 32))
+    for op, operand in (
+        ("div", 0),
+        ("div", 0.0),
+        ("floor_div", 0),
+        ("mod", 0),
+        ("mul", np.inf),
+        ("scale", 1e30),
+        ("sub", np.nan),
+    ):
+        note.epilogue = (Epilogue(op, "kernel", 0),)
+        assert apply_epilogue(note, "kernel", sums, [np.asarray(operand)])[0, [0, 2]].tolist() == [0, 0], op
+
+
 def test_overflow_is_silent():
     big = np.array([60000.0], np.float16)
     assert np.isinf(math("add", big, big)).all()

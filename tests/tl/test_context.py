@@ -28,38 +28,55 @@ def test_the_surface_is_this_list():
         "abs",
         "add",
         "arange",
+        "bit_and",
+        "bit_or",
         "cdiv",
         "clamp",
         "composite",
+        "constexpr",
         "cos",
         "cycles",
         "div",
         "dot",
+        "equal",
         "exp",
+        "exp2",
+        "floor_div",
         "fma",
         "full",
+        "greater",
+        "greater_equal",
+        "less",
+        "less_equal",
         "load",
         "log",
         "max",
         "maximum",
         "min",
         "minimum",
+        "mod",
         "mul",
+        "multiple_of",
+        "not_equal",
         "num_programs",
         "program_id",
+        "range",
         "recv",
         "recv_async",
         "recv_no_consume",
         "ref",
         "release",
+        "rsqrt",
         "send",
         "sigmoid",
         "sin",
         "softmax",
         "sqrt",
+        "static_range",
         "store",
         "sub",
         "sum",
+        "tanh",
         "trans",
         "wait",
         "where",
@@ -68,12 +85,16 @@ def test_the_surface_is_this_list():
 
 
 SIGNATURES = """
-abs(x) log(x) sqrt(x) exp(x) sigmoid(x) cos(x) sin(x) trans(x) release(x) cycles(n) cdiv(a, b) dot(a, b)
+abs(x) log(x) sqrt(x) exp(x) sigmoid(x) cos(x) sin(x) trans(x) release(x) cycles(n) cdiv(a, b)
+exp2(x) rsqrt(x) tanh(x) dot(a, b, acc=None, out_dtype=None)
+less(a, b) less_equal(a, b) greater(a, b) greater_equal(a, b) equal(a, b) not_equal(a, b)
+bit_and(a, b) bit_or(a, b)
+range(*bounds) static_range(*bounds) constexpr(value) multiple_of(value, of) floor_div(a, b) mod(a, b)
 add(a, b) sub(a, b) mul(a, b) div(a, b) maximum(a, b) minimum(a, b) fma(a, b, c) clamp(x, min, max) where(cond, a, b)
 softmax(x, axis=-1) sum(x, axis) max(x, axis) min(x, axis) program_id(axis=0) num_programs(axis=0)
 arange(start, end, dtype='i32') zeros(shape, dtype='f16') full(shape, value, dtype='f16')
 ref(ptr, shape, dtype='f16') load(ptr, shape, dtype='f16') store(ptr, handle) wait(handle=None)
-composite(op, a, b=None, out_ptr=0, math_op=None, epilogue=None, acc_dtype=None, tile_shape=None)
+composite(op, a, b=None, out_ptr=0, math_op=None, epilogue=None, acc_dtype=None, tile_shape=None, out_dtype=None)
 send(dir, src=None, *, src_addr=None, nbytes=None, shape=None, dtype='f16', space='tcm')
 recv(dir=None, shape=(), dtype='f16', space='tcm', dst_addr=None, dst_space=None)
 recv_no_consume(dir=None, shape=(), dtype='f16') recv_async(dir, shape=(), dtype='f16')
@@ -99,9 +120,11 @@ def test_every_parameter_has_the_name_and_default_of_the_contract():
 def test_an_unknown_primitive_lists_the_known():
     sentence = refused(lambda tl: tl.dott(1, 2))
     assert sentence == (
-        "tl has no primitive 'dott'; did you mean 'dot'? Known: abs, add, arange, cdiv, clamp, composite, cos, cycles, "
-        "div, dot, exp, fma, full, load, log, max, maximum, min, minimum, mul, num_programs, program_id, recv, recv_async, "
-        "recv_no_consume, ref, release, send, sigmoid, sin, softmax, sqrt, store, sub, sum, trans, wait, where, zeros"
+        "tl has no primitive 'dott'; did you mean 'dot'? Known: abs, add, arange, bit_and, bit_or, cdiv, clamp, composite, "
+        "constexpr, cos, cycles, div, dot, equal, exp, exp2, floor_div, fma, full, greater, greater_equal, less, "
+        "less_equal, load, log, max, maximum, min, minimum, mod, mul, multiple_of, not_equal, num_programs, program_id, "
+        "range, recv, recv_async, recv_no_consume, ref, release, rsqrt, send, sigmoid, sin, softmax, sqrt, static_range, "
+        "store, sub, sum, tanh, trans, wait, where, zeros"
     )
     assert not hasattr(TLContext(0, 1), "dott")
     with pytest.raises(AttributeError):

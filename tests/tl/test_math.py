@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 from kernbench.errors import KernelError
 from kernbench.program.op_semantics import Constant
+from kernbench.replay import numerics
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE
-from kernbench.tl.math import BINARY, UNARY, find_job
+from kernbench.tl.math import BINARY, BITWISE, COMPARISONS, UNARY, find_job
 from kernbench.tl.promotion import promote, scalar_dtype
 from kernbench.tl.shapes import find_broadcast
 from kernbench.tl.tensor_type import type_of
@@ -27,7 +28,8 @@ def last(call):
 
 
 def test_every_function_has_its_numbers():
-    assert {*UNARY, *BINARY, "fma", "clamp", "where"} == ELEMENTWISE.keys()
+    assert {*UNARY, *BINARY, *BITWISE, "fma", "clamp", "where"} == ELEMENTWISE.keys()
+    assert set(COMPARISONS) == numerics.COMPARISONS.keys()
     assert {"sum", "max", "min", "softmax"} == ALONG_AXIS.keys()
 
 
@@ -133,7 +135,9 @@ def test_where_has_the_type_of_its_choices():
     note = last(lambda tl: tl.where(tl.load(BASE, 4, "u8"), tl.load(BASE, 4), 0.0))
     assert (note.dtype, note.inputs[2]) == ("f16", Constant((), "f16", 0.0))
     note = last(lambda tl: tl.where(tl.load(BASE, 4, "u8"), 1, 0))
-    assert note.dtype == "u8"
+    assert note.dtype == "i32"
+    note = last(lambda tl: tl.where(tl.load(BASE, 4, "u8"), 300, 0.5))
+    assert (note.dtype, note.inputs[1]) == ("f32", Constant((), "i32", 300))
 
 
 dims = st.lists(st.integers(1, 3), max_size=3).map(tuple)
@@ -179,7 +183,9 @@ def test_a_matrix_product_is_told_where_it_is():
 def test_a_tensor_is_neither_true_nor_false():
     sentence = refused(lambda tl: 1 if tl.load(BASE, 4) else 2)
     assert sentence.startswith("a kernel asked whether TensorHandle((4,), f16, ")
-    assert sentence.endswith("; read its elements with `.data` in a live kernel (--live), or choose with tl.where")
+    assert sentence.endswith(
+        "; choose with tl.where, tl.maximum or tl.minimum, or read its elements with `.data` in a live kernel (--live)"
+    )
 
 
 @pytest.mark.parametrize(

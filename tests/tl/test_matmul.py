@@ -66,8 +66,8 @@ def test_an_epilogue_s_operands_come_after_the_tensors():
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
-        ({"op": "gelu"}, "the epilogue op 'gelu'; did you mean 'relu'? Known: abs, add, bias, cos, dequant, div, exp, log, maximum, minimum, mul, relu, scale, sigmoid, sin, sqrt, sub"),  # noqa: E501
-        ({"op": "tanh"}, "the epilogue op 'tanh'; known: abs, add, bias, cos, dequant, div, exp, log, maximum, minimum, mul, relu, scale, sigmoid, sin, sqrt, sub"),  # noqa: E501
+        ({"op": "gelu"}, "the epilogue op 'gelu'; did you mean 'relu'? Known: abs, add, bias, cos, dequant, div, exp, exp2, floor_div, log, maximum, minimum, mod, mul, relu, rsqrt, scale, sigmoid, sin, sqrt, sub, tanh"),  # noqa: E501
+        ({"op": "conv"}, "the epilogue op 'conv'; known: abs, add, bias, cos, dequant, div, exp, exp2, floor_div, log, maximum, minimum, mod, mul, relu, rsqrt, scale, sigmoid, sin, sqrt, sub, tanh"),  # noqa: E501
         ({"op": "maximum"}, "the epilogue op 'maximum' without its field 'operand'; its fields are op, operand, scope"),
         ({"op": "exp", "operand": 1}, "the epilogue op 'exp' with the field 'operand'; its fields are op, scope"),
         ({"op": "relu", "scope": "tile"}, "the epilogue scope 'tile'; did you mean 'k_tile'? Known: k_tile, kernel, output_tile"),  # noqa: E501
@@ -91,7 +91,7 @@ def test_an_epilogue_is_refused_at_once(step, sentence):
         (lambda tl, a, b: tl.composite("gemm", a), "tl.composite 'gemm' got b=None and math_op=None; give a and b, and no math_op"),  # noqa: E501
         (lambda tl, a, b: tl.composite("gemm", a, 3), "tl.composite got 3, a number or a pointer, where a tensor is meant; name what is at a pointer with tl.ref, or load it with tl.load"),  # noqa: E501
         (lambda tl, a, b: tl.composite("gemm", a, a), "tl.composite got shapes (4, 8) and (4, 8), which do not multiply; give (M, K) and (K, N)"),  # noqa: E501
-        (lambda tl, a, b: tl.composite("math", a, math_op="expp"), "tl.composite 'math' of 1 got math_op 'expp'; did you mean 'exp'? Known: abs, cos, exp, log, sigmoid, sin, sqrt"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("math", a, math_op="expp"), "tl.composite 'math' of 1 got math_op 'expp'; did you mean 'exp'? Known: abs, cos, exp, exp2, log, rsqrt, sigmoid, sin, sqrt, tanh"),  # noqa: E501
         (lambda tl, a, b: tl.composite("math", a, b, math_op="add"), "tl.composite 'math' got shapes (4, 8) and (8, 4); make them equal"),  # noqa: E501
         (lambda tl, a, b: tl.composite("gemm", a, b, tile_shape=(4, 0, 4)), "tl.composite got the tile shape (4, 0, 4); give (tile_m, tile_k, tile_n), each at least 1"),  # noqa: E501
         (lambda tl, a, b: tl.composite("gemm", a, b, "out"), "tl.composite got the pointer 'out'; give an address, such as a tensor argument of the kernel"),  # noqa: E501

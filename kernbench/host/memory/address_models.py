@@ -19,11 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from kernbench.dtypes import canonical
 from kernbench.errors import AddressError, OutOfMemoryError
 from kernbench.host.memory.allocator import Allocator
 from kernbench.host.memory.page_table import Merged, PageMap
 from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, PhysicalPointer, ranges
-from kernbench.host.memory.pointer import Pointer
+from kernbench.host.memory.pointer import Owner, Pointer
 from kernbench.host.memory.va_regions import Regions
 from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
 from kernbench.machine.address_decoder import AddressDecoder, Segment
@@ -106,6 +107,11 @@ class Placed:
     layout: Layout
     targets: Targets
 
+    @property
+    def owner(self) -> Owner:
+        """The tensor for the check of accesses."""
+        return Owner(self.name, canonical(self.layout.dtype))
+
     def entries(self, cube: int, pe: int) -> Entries:
         """The entries of a PE; those of the first PE if it holds no part."""
         return self.targets.get(cube, self.targets[0]).get(pe, self.targets[0][0])
@@ -147,7 +153,7 @@ class AddressModel(ABC):
 
     def argument(self, tensor: Placed, cube: int, pe: int) -> int:  # noqa: ARG002
         """The address that a kernel on a PE gets for a tensor."""
-        return Pointer(tensor.layout.va)
+        return Pointer(tensor.layout.va, tensor.owner)
 
 
 class VirtualAddresses(AddressModel):
@@ -229,7 +235,7 @@ class PhysicalAddresses(AddressModel):
         """A pointer into the PE's own copies."""
         entries = tensor.entries(cube, pe)
         if id(entries) not in self._pointers:
-            extent = Extent.of(tensor.name, tensor.layout.va, tensor.layout.nbytes, entries)
+            extent = Extent.of(tensor.name, tensor.layout.va, tensor.layout.nbytes, entries, tensor.owner)
             self._pointers[id(entries)] = PhysicalPointer(extent)
         return self._pointers[id(entries)]
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernbench.errors import AddressError
+from kernbench.host.memory.pointer import Owner
 from kernbench.host.memory.va_regions import Memories
 from kernbench.host.messages import Entries, Shard
 from kernbench.machine.address_decoder import ABSENT, Segment
@@ -29,12 +30,13 @@ class Extent(NamedTuple):
     nbytes: int
     starts: tuple[int, ...]  # of each part, in the tensor
     addresses: tuple[int, ...]  # of each part, physical
+    owner: Owner | None = None
 
     @classmethod
-    def of(cls, name: str, va: int, nbytes: int, entries: Entries) -> Extent:
+    def of(cls, name: str, va: int, nbytes: int, entries: Entries, owner: Owner | None = None) -> Extent:
         """The extent of a tensor that begins at `va` in its entries."""
         starts = tuple(entry.va - va for entry in entries)
-        return cls(name, nbytes, starts, tuple(entry.shard.pa for entry in entries))
+        return cls(name, nbytes, starts, tuple(entry.shard.pa for entry in entries), owner)
 
     def address(self, offset: int) -> int:
         """The physical address of a byte, or of the end. Errors: AddressError outside of the tensor."""
@@ -74,9 +76,11 @@ class PhysicalPointer(CheckedPointer):
             return int(self) - other
         return PhysicalPointer(self._extent, self._offset - int(other))
 
-    def check_access(self, nbytes: int) -> None:
-        """Check an access from here on. Errors: AddressError if the tensor has fewer bytes."""
+    def check_access(self, nbytes: int, dtype: str | None = None) -> None:
+        """Check an access from here on. Errors: AddressError if the tensor has fewer bytes, or elements of another type."""
         extent = self._extent
+        if extent.owner is not None:
+            extent.owner.check_type(dtype)
         if self._offset + nbytes > extent.nbytes:
             raise AddressError(
                 f"the access to {nbytes} bytes at byte {self._offset} of tensor {extent.name!r} runs out of it: it has "

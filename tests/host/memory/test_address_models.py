@@ -226,6 +226,49 @@ def test_no_access_runs_out_of_a_tensor_under_physical_addresses(
     ) in str(error.value)
 
 
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize(
+    ("access", "dtype"),
+    [
+        (lambda x, tl: tl.load(x, 4), "f16"),
+        (lambda x, tl: tl.load(x + 4, 4, "i32"), "i32"),
+        (lambda x, tl: tl.store(x + 8 - 4, tl.zeros(4, "f16")), "f16"),
+        (lambda x, tl: tl.ref(x, 4, "bf16"), "bf16"),
+        (lambda x, tl: tl.composite("math", tl.zeros(4), out_ptr=x, math_op="exp"), "f16"),
+        (lambda x, tl: tl.send("E", src_addr=x, shape=4, space="hbm"), "f16"),
+    ],
+)
+def test_an_access_has_the_type_of_its_tensor(make: Make, model: str, access: Any, dtype: str, live: bool) -> None:
+    torch = make(live, mmu__model=model)
+    x = torch.zeros(8, "f32", ONE_PE, name="x")
+    with pytest.raises(KernelError) as error:
+        launch_and_wait(torch, access, x)
+    assert (
+        f"tensor 'x' has elements of f32, and the access is of {dtype}; make it one of 'f32', or give int(pointer) for the "
+        "bytes as they are"
+    ) in str(error.value)
+
+
+def test_the_bytes_of_a_tensor_are_at_its_address_as_a_plain_number(make: Make, model: str) -> None:
+    def kernel(x: int, y: int, tl: Any) -> None:
+        tl.store(y, tl.load(int(x) + 4, 4, "i32"))
+
+    torch = make(mmu__model=model)
+    x, y = torch.randn(8, "f32", ONE_PE), torch.zeros(4, "i32", ONE_PE)
+    torch.launch("kernel", kernel, x, y)
+    assert y.numpy().tolist() == x.initial()[1:5].view(np.int32).tolist()
+
+
+def test_an_alias_is_the_type_that_it_names(make: Make, model: str) -> None:
+    def kernel(x: int, y: int, tl: Any) -> None:
+        tl.store(y, tl.load(x, 8, "fp8"))
+
+    torch = make(mmu__model=model)
+    x, y = torch.randn(8, "f8e4m3", ONE_PE), torch.zeros(8, "fp8", ONE_PE)
+    torch.launch("kernel", kernel, x, y)
+    assert y.numpy().tobytes() == x.initial().tobytes()
+
+
 def test_a_composite_writes_a_tensor_at_the_physical_address_0(make: Make) -> None:
     def kernel(x: int, tl: Any) -> None:
         tl.wait(tl.composite("math", tl.zeros(8, "f32"), out_ptr=x, math_op="exp"))
