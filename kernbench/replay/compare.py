@@ -59,4 +59,5 @@ def _tell_size(dtype: str, got: np.ndarray, expected: np.ndarray) -> str:
         unit, most = 1, 1
     size = float(np.max(np.abs(got - expected) / unit))
     why = "rounding may explain it" if size <= most else "more than rounding explains"
-    return f" by at most {size:.3g} units of {canonical(dtype)}, {why}"
+    units = "unit" if size == 1 else "units"
+    return f" by at most {size:.3g} {units} of {canonical(dtype)}, {why}"

@@ -28,7 +28,7 @@ def test_a_mismatch_names_tensor_index_and_both_values() -> None:
         ("f32", 1.0, 1.0 + 2.0**-12, " by at most 2.05e+03 units of f32, more than rounding explains"),
         ("bf16", 1.0, 1.0 + 2.0**-5, " by at most 4 units of bf16, rounding may explain it"),
         ("fp8", 2.0, 4.0, " by at most 8 units of f8e4m3, rounding may explain it"),
-        ("i32", 3, 4, " by at most 1 units of i32, rounding may explain it"),
+        ("i32", 3, 4, " by at most 1 unit of i32, rounding may explain it"),
         ("i32", 3, 5, " by at most 2 units of i32, more than rounding explains"),
         ("f16", 3, np.inf, ", some by inf or nan"),
     ],
