@@ -1,6 +1,6 @@
 """The network with credits: routers, memories and sources are served in windows of a few cycles, each for a whole window.
 
-What an actor does in a cycle is seen by another after at least `window` cycles (docs/engine.md, "Networks with credits"). So
+What an actor does in a cycle is seen by another after at least `window` cycles (docs/credits.md, "Windows"). So
 within a window actors may be served in any order, and the state of each stays in the cache. In large networks several
 windows are served together, level by level, so that it stays there for longer.
 """
@@ -76,7 +76,7 @@ def serve_together(m, op, times, credit, begin, windows):
     """Serve some windows, level after level: a level's first, then the second of the level before it, and so on.
 
     When a window of a level is served, its neighbours have been served to the end of the window before, and no further than
-    to the end of this one (docs/engine.md, "Networks with credits").
+    to the end of this one (docs/credits.md, "Windows together").
     """
     for diagonal in range(credit.levels + windows - 1):
         for turn in range(max(0, diagonal + 1 - credit.levels), min(windows, diagonal + 1)):

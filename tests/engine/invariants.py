@@ -215,6 +215,11 @@ def _credits(session: Session) -> Iterator[str]:
             yield "a credit stands before one that can be used sooner"
         if output_vcs["credited"][number] and not (credits and slots["cycle"][0] < memory.credit["served"]):
             yield "a sender knows of a credit that is not back"
+    taken = input_vcs["out_vc"][(input_vcs["out_link"] >= 0) & (input_vcs["out_vc"] != NONE)]
+    if len(np.unique(taken)) < len(taken):
+        yield "two packets hold one virtual channel"
+    if (input_vcs["out_vc"][input_vcs["out_link"] == NONE] != NONE).any():
+        yield "an idle virtual channel holds another"
     links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
     for input_vc, held, edge in zip(input_vcs, flits_held, memory.credit.link_of_vc, strict=True):
         if links["receiver"][edge] == NONE:
