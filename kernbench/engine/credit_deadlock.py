@@ -33,16 +33,16 @@ def describe_packets(program: Program, memory: Memory, machine: Machine) -> str:
 
 
 def _describe(program: Program, memory: Memory, credit: CreditTables, machine: Machine, number: int, flits: int) -> str:
-    channel: Any = credit.channels[number]
-    link, index = int(credit.link_of_channel[number]), int(channel["index"])
-    flit = int(memory.rows(int(channel["front"]), r.BUFFERED, 1)["flit"][0])
+    input_vc: Any = credit.input_vcs[number]
+    link, index = int(credit.link_of_vc[number]), int(input_vc["index"])
+    flit = int(memory.rows(int(input_vc["front"]), r.BUFFERED, 1)["flit"][0])
     transfer = memory.rows(flit >> r.PLACE_SHIFT, r.TRANSFER, 1)[0]
     name = program.threads[int(transfer["owner"]) >> codes.SEQ_BITS].name
-    onward_of: Any = channel
-    if channel["onward"] == r.COPIES:
-        copies = memory.rows(int(channel["given"]), r.COPY, int(channel["allowed"]))
-        onward_of = copies[np.flatnonzero(copies["passed"] == 0)[0]]
+    front: Any = input_vc
+    if input_vc["out_link"] == r.COPIES:
+        copies = memory.rows(int(input_vc["out_vc"]), r.COPY, int(input_vc["allowed"]))
+        front = copies[np.flatnonzero(copies["passed"] == 0)[0]]
     holds = f"a packet of {name} holds {flits} flits of channel {index} of {machine.station_name[link]}"
-    onward = (int(onward_of["onward"]) - credit["links"]) // words_of(r.LINK)
-    what = "a channel" if onward_of["given"] == codes.NONE else "a credit"
-    return f"{holds} and waits for {what} of {machine.station_name[onward]}"
+    out_link = (int(front["out_link"]) - credit["links"]) // words_of(r.LINK)
+    what = "a channel" if front["out_vc"] == codes.NONE else "a credit"
+    return f"{holds} and waits for {what} of {machine.station_name[out_link]}"

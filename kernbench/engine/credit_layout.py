@@ -30,16 +30,16 @@ class CreditLayout:
         self.memory_at = np.zeros(len(machine.stations.fs_per_flit), np.int64)  # int64[station] of its first channel
         first_stations = [machine.terminals[node].first_station for node in self.memories.tolist()]
         self.memory_at[first_stations] = np.arange(len(self.memories))
-        self.channel_n = self.figures("virtual_channels")[machine.edge_dst]  # int64[link]
+        self.vc_n = self.figures("virtual_channels")[machine.edge_dst]  # int64[link]
         self.depth = self.figures("buffer_flits")[machine.edge_dst]  # int64[link] flits of a virtual channel
         self.fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)  # int64[node] links
-        self.lane_n = np.bincount(machine.edge_dst, self.channel_n, machine.node_count).astype(np.int64)  # int64[node]
+        self.input_vc_n = np.bincount(machine.edge_dst, self.vc_n, machine.node_count).astype(np.int64)  # int64[node]
         far_port = machine.edge_port[np.arange(machine.edge_count) ^ 1]
         # int64[link] its first virtual channel among those of the links that lead to the same node
-        self.first_lane = number_channels(self.channel_n, machine.edge_dst, far_port)
+        self.first_input_vc = number_vcs(self.vc_n, machine.edge_dst, far_port)
         order = np.lexsort((machine.edge_port, machine.edge_src))
-        self.first_sender = np.empty(machine.edge_count, np.int64)  # int64[link] among those of all links
-        self.first_sender[order] = np.cumsum(self.channel_n[order]) - self.channel_n[order]
+        self.first_output_vc = np.empty(machine.edge_count, np.int64)  # int64[link] among those of all links
+        self.first_output_vc[order] = np.cumsum(self.vc_n[order]) - self.vc_n[order]
 
     def figures(self, field: str) -> np.ndarray:
         """int64[node] a figure of the class of ports of each node."""
@@ -62,12 +62,12 @@ class CreditLayout:
         return np.where(router == NONE, alone, router)
 
 
-def number_channels(channel_n: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:
+def number_vcs(vc_n: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:
     """int64[link] the number of the first virtual channel of each link among those of the links of its node, by port."""
     order = np.lexsort((port, node))
-    before = np.cumsum(channel_n[order]) - channel_n[order]
+    before = np.cumsum(vc_n[order]) - vc_n[order]
     first = before[np.searchsorted(node[order], node[order])]
-    found = np.empty(len(channel_n), np.int64)
+    found = np.empty(len(vc_n), np.int64)
     found[order] = before - first
     return found
 

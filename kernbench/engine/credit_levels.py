@@ -10,29 +10,29 @@ import numpy as np
 
 from kernbench.arrays import count_rows, expand_ranges
 from kernels_jit.layout.codes import NONE
-from kernels_jit.layout.records import PATCH_ACTORS
+from kernels_jit.layout.records import BLOCK_ACTORS
 from kernels_jit.routing.dijkstra import FAR, sparse_distances
 
 
-def find_levels(patches: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """int64[patch] the level of each patch of actors: those that see each other are of one level or of two that follow.
+def find_levels(actor_blocks: int, links: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """int64[block] the level of each block of actors: those that see each other are of one level or of two that follow.
 
     `links`: int64[link, 2] the actors that send over each link and that flits wait at behind it, or NONE. `nodes`:
     int64[link, 2] the nodes that it comes from and leads to; what ends at a node without an actor may go on over its links.
     """
-    patch = links // PATCH_ACTORS
-    is_end = patch[:, 1] < 0
+    block = links // BLOCK_ACTORS
+    is_end = block[:, 1] < 0
     order = np.argsort(nodes[:, 0], kind="stable")  # links by the node that they come from
     src, dst = nodes[order, 0], nodes[is_end, 1]
     onward, end = expand_ranges(np.searchsorted(src, dst), np.searchsorted(src, dst, side="right"))
-    through = np.stack([patch[is_end, 0][end], patch[order, 0][onward]], axis=1)
-    near = np.concatenate([patch[~is_end], through])
-    return _distances(patches, count_rows(np.concatenate([near, near[:, ::-1]]))[0])
+    through = np.stack([block[is_end, 0][end], block[order, 0][onward]], axis=1)
+    near = np.concatenate([block[~is_end], through])
+    return _distances(actor_blocks, count_rows(np.concatenate([near, near[:, ::-1]]))[0])
 
 
-def _distances(patches: int, near: np.ndarray) -> np.ndarray:
-    """int64[patch] the fewest steps from the first patch of its part. `near`: int64[pair, 2] patches, sorted, both ways."""
-    start = np.searchsorted(near[:, 0], np.arange(patches + 1))
+def _distances(actor_blocks: int, near: np.ndarray) -> np.ndarray:
+    """int64[block] the fewest steps from the first block of its part. `near`: int64[pair, 2] blocks, sorted, both ways."""
+    start = np.searchsorted(near[:, 0], np.arange(actor_blocks + 1))
     neighbour, weight = np.ascontiguousarray(near[:, 1]), np.ones(len(near), np.int64)
     level = np.where(np.diff(start) == 0, 0, FAR)
     while (unknown := np.flatnonzero(level == FAR)).size:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.arrays import unique_small
-from kernbench.engine.credit_layout import CreditLayout, number_channels
+from kernbench.engine.credit_layout import CreditLayout, number_vcs
 from kernbench.engine.credit_levels import find_levels
 from kernbench.engine.credit_steps import list_begins, list_ends
 from kernbench.engine.credit_window import CreditWindow
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
 _TOGETHER_LEAST, _TOGETHER_MOST = 2, 8  # windows
 _WINDOW = 64  # cycles of the longest: the loop comes back between two of them
-_LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
+_REQUEST_WORDS = 2 * r.PORTS_MOST * r.PORTS_MOST  # of the places and ranks of a router's requests
 
 
 class CreditTables:
@@ -44,7 +44,7 @@ class CreditTables:
         self._sets = dict[int, int]()  # the number of each set of virtual channels, as bits
         self._write_settings()
         self._write_places()
-        self._write_dues()
+        self._write_visible_at()
         self._write_ports(self["routers"], r.ROUTER, self._layout.routers)
         self._write_ports(self["memories"], r.CREDIT_MEMORY, self._layout.memories)
         self._write_routers()
@@ -64,7 +64,9 @@ class CreditTables:
         if count_waits:
             self["waits"] = memory.take(machine.edge_count * words_of(r.WAITS))
             routers = self._router_rows
-            most = (routers["inputs_n"] * routers["ports"]).max(initial=0)  # a packet has a copy for each port at most
+            most = (routers["input_vc_n"] * routers["ports"]).max(
+                initial=0
+            )  # a packet has a copy for each port at most
             self["fronts"] = memory.take(int(most) * words_of(r.FRONT))
 
     def __getitem__(self, field: str) -> int:
@@ -74,26 +76,26 @@ class CreditTables:
         self._memory.words[self._memory["credit"] + word_of(r.CREDIT, field)] = value
 
     def lay(self, route: np.ndarray, step: np.ndarray, known: int) -> np.ndarray:
-        """uint32[step] the ways of new steps. Their channels are made, and the window may become shorter. Errors: LimitError.
+        """uint32[step] the hop codes of new steps. Makes their virtual channels and may shorten the window. Errors: LimitError.
 
         `route`: ROUTE[route]; `step`: STEP[step] with stations by number and kinds of channels, the new ones from `known` on.
         """
         whole, new = step["store_and_forward"], step[known:]
         ends, forks = list_ends(route, whole)
         begins = list_begins(route, whole, step["station"] >= self._machine.edge_count)
-        self._make_channels(new["station"][:-1])
+        self._make_vcs(new["station"][:-1])
         taken = new["station"][:-1], begins[known:-1], ends[known:-1]
         self["window"] = self._window.narrow(self["window"], self._links, *taken)
         self._make_copies(step["station"][forks])
         station, is_link = new["station"], new["station"] < self._machine.edge_count
         self._note_order(station[ends[known:] & is_link])
         memory = self._layout.memory_at[np.where(is_link, 0, station)]
-        ways = np.where(is_link, station, memory).astype(np.uint32) << r.WAY_SHIFT
-        ways |= self._sets_of(station, new["channels"], is_link) << r.CHANNELS_SHIFT
-        ways[ends[known:] & is_link] |= r.WAY_ENDS
+        hop_codes = np.where(is_link, station, memory).astype(np.uint32) << r.HOP_CODE_SHIFT
+        hop_codes |= self._sets_of(station, new["channels"], is_link) << r.VC_SET_SHIFT
+        hop_codes[ends[known:] & is_link] |= r.HOP_CODE_ENDS
         branches = route["start"][route["branches"] == 0]
-        ways[branches[(branches >= known) & (whole[branches] == 0)] - known] |= r.BRANCHES
-        return ways
+        hop_codes[branches[(branches >= known) & (whole[branches] == 0)] - known] |= r.HOP_CODE_BRANCHES
+        return hop_codes
 
     def _note_order(self, links: np.ndarray) -> None:
         """Note whether flits end at any of some links from whose buffers others go on."""
@@ -102,7 +104,7 @@ class CreditTables:
 
     def _sets_of(self, station: np.ndarray, kind: np.ndarray, is_link: np.ndarray) -> np.ndarray:
         """uint32[step] the number of the set of virtual channels of some kinds at some links; 0 for memories."""
-        count = self._layout.channel_n[np.where(is_link, station, 0)]
+        count = self._layout.vc_n[np.where(is_link, station, 0)]
         key = np.where(is_link, 1 + kind * (r.PORTS_MOST + 1) + count, 0)
         sets = np.zeros(int(key.max(initial=0)) + 1, np.uint32)
         for one in np.flatnonzero(np.bincount(key)[1:]).tolist():
@@ -118,7 +120,7 @@ class CreditTables:
                 f"packets of this machine may take more than {number - 1} different sets of virtual channels, which is as much "
                 "as one run can have; give more classes of ports the same virtual_channels"
             )
-        self._memory.words[self["channel_sets"] + number] = np.array(bits, np.uint64).view(np.int64)
+        self._memory.words[self["vc_sets"] + number] = np.array(bits, np.uint64).view(np.int64)
         return number
 
     @property
@@ -128,90 +130,90 @@ class CreditTables:
         return None if place == codes.NONE else self._memory.rows(place, r.WAITS, self._machine.edge_count)
 
     @property
-    def channels(self) -> np.ndarray:
-        """CHANNEL[channel] copy of those of each link to nodes that routes have come to, in turn."""
+    def input_vcs(self) -> np.ndarray:
+        """INPUT_VC[vc] copy of those of each link to nodes that routes have come to, in turn."""
         views = [
-            self._memory.rows(int(self._places[at]), r.CHANNEL, int(self._layout.channel_n[at])) for at in self._used()
+            self._memory.rows(int(self._places[at]), r.INPUT_VC, int(self._layout.vc_n[at])) for at in self._used()
         ]
-        return np.concatenate([np.zeros(0, r.CHANNEL), *views])
+        return np.concatenate([np.zeros(0, r.INPUT_VC), *views])
 
     @property
-    def senders(self) -> np.ndarray:
-        """SENDER[channel] copy of what is known of `channels` at the other end."""
-        return self._all_senders[self._layout.first_sender[self.link_of_channel] + self.channels["index"]]
+    def output_vcs(self) -> np.ndarray:
+        """OUTPUT_VC[vc] copy of the other ends of `input_vcs`."""
+        return self._all_output_vcs[self._layout.first_output_vc[self.link_of_vc] + self.input_vcs["index"]]
 
     @property
-    def _all_senders(self) -> np.ndarray:
-        """SENDER[] view of those of all links, by node and port."""
-        return self._memory.rows(self._sender_rows, r.SENDER, int(self._layout.channel_n.sum()))
+    def _all_output_vcs(self) -> np.ndarray:
+        """OUTPUT_VC[] view of those of all links, by node and port."""
+        return self._memory.rows(self._output_vc_rows, r.OUTPUT_VC, int(self._layout.vc_n.sum()))
 
     @property
     def buffers(self) -> np.ndarray:
-        """int64[channel, 2] where the slots of each of `channels` stand, and how many there are."""
-        links = self._links[self.link_of_channel]
-        places = links["buffers"] + links["buffer_words"] * self.channels["index"]
+        """int64[vc, 2] where the slots of each of `input_vcs` stand, and how many there are."""
+        links = self._links[self.link_of_vc]
+        places = links["buffers"] + links["buffer_words"] * self.input_vcs["index"]
         return np.stack([places, links["buffer_words"] // words_of(r.BUFFERED)], axis=1).astype(np.int64)
 
     @property
     def held(self) -> np.ndarray:
-        """int64[channel] the flits in the buffers of `channels`."""
+        """int64[vc] the flits in the buffers of `input_vcs`."""
         slots = [self._memory.rows(place, r.BUFFERED, depth) for place, depth in self.buffers.tolist()]
         return np.array([np.count_nonzero(each["flit"] != codes.NONE) for each in slots], np.int64)
 
     @property
-    def link_of_channel(self) -> np.ndarray:
-        """int64[channel] the link of each of `channels`."""
-        return np.repeat(self._used(), self._layout.channel_n[self._used()])
+    def link_of_vc(self) -> np.ndarray:
+        """int64[vc] the link of each of `input_vcs`."""
+        return np.repeat(self._used(), self._layout.vc_n[self._used()])
 
-    def _make_channels(self, station: np.ndarray) -> None:
+    def _make_vcs(self, station: np.ndarray) -> None:
         """Make the virtual channels of nodes that links among some stations lead to, and their buffers. Errors: LimitError."""
         layout = self._layout
         dst, links = self._machine.edge_dst, unique_small(station[station < self._machine.edge_count])
         nodes = unique_small(dst[links[self._places[links] == 0]])
         if len(nodes) == 0:
             return
-        order = np.lexsort((layout.first_lane, dst))  # edges by node and lane
+        order = np.lexsort((layout.first_input_vc, dst))  # edges by node and port
         links = order[np.isin(dst[order], nodes)]
-        count = layout.channel_n[links]
+        count = layout.vc_n[links]
         depth = np.repeat(layout.depth[links], count)
-        words = words_of(r.CHANNEL) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
+        words = words_of(r.INPUT_VC) * len(depth) + words_of(r.BUFFERED) * int(depth.sum())
         what = (
             f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
         )
         check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
         each = words_of(r.BUFFERED) * depth
-        channels, buffers = self._take(words_of(r.CHANNEL) * len(depth), 8), self._take(int(each.sum()), 8)
+        vcs, buffers = self._take(words_of(r.INPUT_VC) * len(depth), 8), self._take(int(each.sum()), 8)
         self._memory.rows(buffers, r.BUFFERED, int(depth.sum()))["flit"] = codes.NONE
-        rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
+        rows, first = self._memory.rows(vcs, r.INPUT_VC, len(depth)), np.cumsum(count) - count
         rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
         rows["front"] = buffers + np.cumsum(each) - each
-        rows["onward"] = rows["given"] = codes.NONE
+        rows["out_link"] = rows["out_vc"] = codes.NONE
         edge = np.repeat(links, count)
         rows["input"] = self._inputs[edge] + words_of(r.INPUT) * (rows["index"] % self._control.input_speedup)
-        self._places[links] = channels + words_of(r.CHANNEL) * first
-        self._write_lanes(nodes, self._places[links[np.searchsorted(dst[links], nodes)]])
+        self._places[links] = vcs + words_of(r.INPUT_VC) * first
+        self._write_input_vcs(nodes, self._places[links[np.searchsorted(dst[links], nodes)]])
         table = self._links
-        table["channels"] = self._places
+        table["input_vcs"] = self._places
         table["buffers"][links] = rows["front"][first]
         self._all_inputs["buffers"][self._inputs_of(links)] = rows["front"][first][:, None]
-        self._all_senders["back"][layout.first_sender[edge] + rows["index"]] = rows["front"]
+        self._all_output_vcs["back"][layout.first_output_vc[edge] + rows["index"]] = rows["front"]
 
-    def _write_lanes(self, nodes: np.ndarray, places: np.ndarray) -> None:
-        """Write where the first virtual channel of each of some nodes stands."""
+    def _write_input_vcs(self, nodes: np.ndarray, places: np.ndarray) -> None:
+        """Write the place of the first input VC of each of some nodes."""
         for field, kind, numbers in (
             ("routers", r.ROUTER, self._layout.router_of),
             ("memories", r.CREDIT_MEMORY, self._layout.memory_of),
         ):
             number = numbers[nodes]
             rows = self._memory.rows(self[field], kind, int(numbers.max(initial=-1)) + 1)
-            rows["lanes"][number[number != codes.NONE]] = places[number != codes.NONE]
+            rows["input_vcs"][number[number != codes.NONE]] = places[number != codes.NONE]
 
     def _make_copies(self, station: np.ndarray) -> None:
         """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
         links, words = unique_small(station), words_of(r.COPY)
         table = self._links
         for link in links[table["copies"][links] == 0].tolist():
-            each, count = int(self._layout.fan_out[self._machine.edge_dst[link]]), int(self._layout.channel_n[link])
+            each, count = int(self._layout.fan_out[self._machine.edge_dst[link]]), int(self._layout.vc_n[link])
             check_fits(
                 r.WORD * each * count * words,
                 f"the copies of packets behind {self._machine.station_name[link]}",
@@ -219,9 +221,9 @@ class CreditTables:
             )
             place = self._take(each * count * words, 8)
             rows, at = self._memory.rows(place, r.COPY, each * count), np.repeat(np.arange(count), each)
-            channels = self._memory.rows(int(self._places[link]), r.CHANNEL, count)
-            rows["lane"], rows["input"] = at, channels["input"][at]
-            rows["channel"] = self._places[link] + words_of(r.CHANNEL) * at
+            vcs = self._memory.rows(int(self._places[link]), r.INPUT_VC, count)
+            rows["vc"], rows["input"] = at, vcs["input"][at]
+            rows["input_vc"] = self._places[link] + words_of(r.INPUT_VC) * at
             self._links["copies"][link] = place
 
     @property
@@ -237,7 +239,7 @@ class CreditTables:
     @property
     def _all_inputs(self) -> np.ndarray:
         """INPUT[] view of those of all links."""
-        return self._memory.rows(self["inputs"], r.INPUT, len(self._layout.channel_n) * self._control.input_speedup)
+        return self._memory.rows(self["inputs"], r.INPUT, len(self._layout.vc_n) * self._control.input_speedup)
 
     def _inputs_of(self, links: np.ndarray) -> np.ndarray:
         """int64[link, input] the numbers of the inputs of the switch behind some links."""
@@ -280,38 +282,42 @@ class CreditTables:
             raise LimitError(
                 f"this machine has {links:,} links, and a network with credits can have {r.LINKS_MOST:,}; make it smaller"
             )
-        self["channel_sets"] = take(r.SETS_MOST)
+        self["vc_sets"] = take(r.SETS_MOST)
         self["routers"] = take(len(layout.routers) * words_of(r.ROUTER), 8)
         self["memories"] = take(len(layout.memories) * words_of(r.CREDIT_MEMORY))
         self["links"] = take(links * words_of(r.LINK), 8)
-        self._sender_rows = take(int(layout.channel_n.sum()) * words_of(r.SENDER), 8)
+        self._output_vc_rows = take(int(layout.vc_n.sum()) * words_of(r.OUTPUT_VC), 8)
         self["inputs"] = take(links * self._control.input_speedup * words_of(r.INPUT), 8)
-        self["asks"] = take(int((layout.lane_n * layout.fan_out).max()) * words_of(r.ASK))
-        self["bidders"] = take(int(layout.lane_n.max()))
+        self["vc_requests"] = take(int((layout.input_vc_n * layout.fan_out).max()) * words_of(r.VC_REQUEST))
+        self["switch_candidates"] = take(int(layout.input_vc_n.max()))
         self["winners"] = take(r.PORTS_MOST)
-        self["bids"] = take(r.PORTS_MOST + _LABELS)
+        self["switch_requests"] = take(r.PORTS_MOST + _REQUEST_WORDS)
         self["matches"] = take(2 * r.PORTS_MOST)
         actors = len(layout.routers) + len(layout.memories) + links
-        self["patches"] = -(-actors // r.PATCH_ACTORS)
-        self["groups"] = -(-self["patches"] >> r.GROUP_SHIFT)
-        patches, groups = self["patches"], self["groups"]
-        for field, count in (("wakes", r.PATCH_ACTORS * patches), ("patch_wakes", patches), ("group_wakes", groups)):
+        self["actor_blocks"] = -(-actors // r.BLOCK_ACTORS)
+        self["groups"] = -(-self["actor_blocks"] >> r.GROUP_SHIFT)
+        actor_blocks, groups = self["actor_blocks"], self["groups"]
+        for field, count in (
+            ("wakes", r.BLOCK_ACTORS * actor_blocks),
+            ("block_wakes", actor_blocks),
+            ("group_wakes", groups),
+        ):
             self[field] = take(count)
             self._memory.words[self[field] : self[field] + count] = NEVER
 
-    def _write_dues(self) -> None:
-        """Take room for since when the fronts of lanes of routers and memories can be seen."""
+    def _write_visible_at(self) -> None:
+        """Make the rows of routers and memories that say since when the front of each input VC can be seen."""
         layout = self._layout
         nodes, shape = np.concatenate([layout.routers, layout.memories]), self._machine.node_count
-        self._room, self._dues = (np.zeros(shape, np.int64) for _ in range(2))
-        room = -(-layout.lane_n[nodes] // GROUP) * GROUP
+        self._room, self._visible_at = (np.zeros(shape, np.int64) for _ in range(2))
+        room = -(-layout.input_vc_n[nodes] // GROUP) * GROUP
         words = int(room.sum())
         place = self._take(words, GROUP)
         self._memory.words[place : place + words] = NEVER
-        self._room[nodes], self._dues[nodes] = room, place + np.cumsum(room) - room
+        self._room[nodes], self._visible_at[nodes] = room, place + np.cumsum(room) - room
 
     def _write_ports(self, place: int, kind: np.dtype, nodes: np.ndarray) -> None:
-        """Write the places of the lanes and of the links of some nodes by port."""
+        """Write the places of the visibility rows and of the links of some nodes by port."""
         edge_src, links = self._machine.edge_src, self._machine.edge_count
         order = np.lexsort((self._machine.edge_port, edge_src))  # edges by node and port
         start = np.searchsorted(edge_src[order], nodes)
@@ -320,7 +326,7 @@ class CreditTables:
         self._memory.words[outputs : outputs + links] = self["links"] + words_of(r.LINK) * order
         rows = self._memory.rows(place, kind, len(nodes))
         rows["outputs"], rows["ports"] = outputs + start, end - start
-        rows["dues"], rows["room"] = self._dues[nodes], self._room[nodes]
+        rows["visible_at"], rows["room"] = self._visible_at[nodes], self._room[nodes]
 
     def _write_routers(self) -> None:
         machine, layout = self._machine, self._layout
@@ -328,8 +334,8 @@ class CreditTables:
         rows["routing"] = -(-layout.figures("routing_fs")[nodes] // layout.cycle_fs)
         rows["vc_allocation"] = layout.cycles(layout.figures("vc_allocation_fs")[nodes])
         rows["stages"] = self._write_stages(nodes, rows["routing"])
-        rows["inputs_n"] = layout.lane_n[nodes]
-        rows["outputs_n"] = np.bincount(machine.edge_src, layout.channel_n, machine.node_count)[nodes]
+        rows["input_vc_n"] = layout.input_vc_n[nodes]
+        rows["output_vc_n"] = np.bincount(machine.edge_src, layout.vc_n, machine.node_count)[nodes]
 
     def _write_stages(self, nodes: np.ndarray, routing: np.ndarray) -> np.ndarray:
         """int64[router] where the stages of some routers stand that take more than a cycle, or 0; `routing` in cycles."""
@@ -367,11 +373,11 @@ class CreditTables:
         rows = self._links
         rows["full_fs"], rows["port"] = full, machine.edge_port
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
-        rows["channel_n"] = layout.channel_n
+        rows["vc_n"] = layout.vc_n
         rows["buffer_words"] = words_of(r.BUFFERED) * layout.depth
-        rows["senders"] = self._sender_rows + words_of(r.SENDER) * layout.first_sender
-        rows["outward"] = np.where(layout.is_router[src], number_channels(layout.channel_n, src, machine.edge_port), 0)
-        rows["dues"] = self._dues[dst] + layout.first_lane
+        rows["output_vcs"] = self._output_vc_rows + words_of(r.OUTPUT_VC) * layout.first_output_vc
+        rows["first_output_vc"] = np.where(layout.is_router[src], number_vcs(layout.vc_n, src, machine.edge_port), 0)
+        rows["visible_at"] = self._visible_at[dst] + layout.first_input_vc
         rows["overhead_fs"] = np.where(layout.is_router[dst], machine.node_overhead_fs[dst], 0)
         rows["receiver"], rows["source"] = layout.receivers(dst), layout.senders(src)
         pipeline = layout.figures("switch_allocation_fs")
@@ -406,9 +412,9 @@ class CreditTables:
         edge = order[:, None]
         rows["first"] = np.arange(speedup)
         rows["number"] = far_port[edge] * speedup + np.arange(speedup)
-        rows["channel_n"], rows["returning"] = layout.channel_n[edge], self._returning[edge]
+        rows["vc_n"], rows["returning"] = layout.vc_n[edge], self._returning[edge]
         rows["link"] = self["links"] + words_of(r.LINK) * edge
-        rows["dues"] = self._dues[machine.edge_dst[edge]] + layout.first_lane[edge]
+        rows["visible_at"] = self._visible_at[machine.edge_dst[edge]] + layout.first_input_vc[edge]
         rows["buffer_words"] = words_of(r.BUFFERED) * layout.depth[edge]
         routers = self._router_rows
         first = np.searchsorted(machine.edge_dst[order], layout.routers)
@@ -419,30 +425,30 @@ class CreditTables:
 
         These are as many as levels of the network fit into the second cache. In checked runs small networks have them, too.
         """
-        machine, memory, patches = self._machine, self._memory, self["patches"]
-        self["patch_served"] = memory.take(patches)
+        machine, memory, actor_blocks = self._machine, self._memory, self["actor_blocks"]
+        self["block_served"] = memory.take(actor_blocks)
         is_free = self._control.outstanding_packets == 0
         self["together"] = 1
         if not (is_free and (self["is_large"] or CHECKED)):
             return
         rows = self._links
         links = np.stack([rows["source"], rows["receiver"]], axis=1).astype(np.int64)
-        level = find_levels(patches, links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
+        level = find_levels(actor_blocks, links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
         starts = np.append(0, np.cumsum(np.bincount(level)))
         self["levels"] = len(starts) - 1
-        self["level_starts"], self["level_patches"] = memory.take(len(starts)), memory.take(patches)
+        self["level_starts"], self["level_blocks"] = memory.take(len(starts)), memory.take(actor_blocks)
         memory.words[self["level_starts"] :][: len(starts)] = starts
-        memory.words[self["level_patches"] :][:patches] = np.argsort(level, kind="stable")
+        memory.words[self["level_blocks"] :][:actor_blocks] = np.argsort(level, kind="stable")
         self["together"] = min(max(cache_bytes * self["levels"] // state_bytes, _TOGETHER_LEAST), _TOGETHER_MOST)
 
     def _state_bytes(self) -> int:
         """The bytes that flits on their way read and write: a line of each link, its inputs, and its virtual channels."""
         of_link = LINE + words_of(r.INPUT) * self._control.input_speedup
-        in_row_of_lanes = 1
-        of_channel = (
-            words_of(r.CHANNEL) + words_of(r.SENDER) + in_row_of_lanes + words_of(r.BUFFERED) * self._layout.depth
+        in_visible_row = 1
+        of_vc = (
+            words_of(r.INPUT_VC) + words_of(r.OUTPUT_VC) + in_visible_row + words_of(r.BUFFERED) * self._layout.depth
         )
-        return r.WORD * int((of_link + self._layout.channel_n * of_channel).sum())
+        return r.WORD * int((of_link + self._layout.vc_n * of_vc).sum())
 
 
 def _short(even: np.ndarray, cycles: np.ndarray) -> np.ndarray:

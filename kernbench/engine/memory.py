@@ -276,8 +276,9 @@ class Memory:
         self._steps = len(step) - 1
         new = step[known:].copy()
         if self.credit:
-            ways = self.credit.lay(network.route, step, known)
-            self._fit("ways", (known + len(ways) + 1) // 2).view(np.uint32)[known : known + len(ways)] = ways
+            hop_codes = self.credit.lay(network.route, step, known)
+            end = known + len(hop_codes)
+            self._fit("hop_codes", (end + 1) // 2).view(np.uint32)[known:end] = hop_codes
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
         there = self.table("steps", r.STEP, known)

@@ -137,7 +137,7 @@ STATE = record(
     "durations",
     "stations",
     "steps",
-    "ways",  # with credits: by step, two in a word
+    "hop_codes",  # with credits: by step, two in a word
     "routes",
     "reservations",
     "ports",
@@ -303,12 +303,13 @@ STEP = record(
     "channels",  # with credits: the kind of virtual channels, as of `layout.machine_tables`
     words=8,
 )
-# With credits: where a step leads, its way, is half a word, since heads read it at each router and few routes are as near:
-# number of its link, or of its memory << WAY_SHIFT | which virtual channels may be taken there << CHANNELS_SHIFT | BRANCHES |
-# WAY_ENDS. Which: a number in `CREDIT.channel_sets`; 0: it is a memory.
-WAY_BITS, WAY_SHIFT, CHANNELS_SHIFT = 32, 8, 2
-BRANCHES, WAY_ENDS = 2, 1  # a branch of a route to many begins with the step, behind a router; flits end behind it
-LINKS_MOST, SETS_MOST = 1 << WAY_BITS - WAY_SHIFT, 1 << WAY_SHIFT - CHANNELS_SHIFT
+# With credits: a *hop code* says in half a word where a step leads, since heads read it at each router. It is the
+# number of the link, or of the memory << HOP_CODE_SHIFT | set of virtual channels << VC_SET_SHIFT | HOP_CODE_BRANCHES |
+# HOP_CODE_ENDS. The set is a number in `CREDIT.vc_sets`; 0: it leads to a memory.
+HOP_CODE_BITS, HOP_CODE_SHIFT, VC_SET_SHIFT = 32, 8, 2
+HOP_CODE_BRANCHES = 2  # a branch of a route to many begins with the step, behind a router
+HOP_CODE_ENDS = 1  # flits end behind it
+LINKS_MOST, SETS_MOST = 1 << HOP_CODE_BITS - HOP_CODE_SHIFT, 1 << HOP_CODE_SHIFT - VC_SET_SHIFT
 ROUTE = record(
     "start",
     "end",
@@ -375,11 +376,11 @@ CREDIT = record(
     "tail_credit",  # 1: a virtual channel is given again when all its credits are back
     "outstanding",  # packets of a source, or 0: without limit
     "is_large",  # 1: its state is larger than the second cache of a processor
-    "is_noted",  # 1: senders note that they have a credit: in large networks, and in checked runs
+    "is_noted",  # 1: OUTPUT_VCs note that they have a credit: in large networks, and in checked runs
     "window",  # cycles that no actor takes to be seen by another
     "patience",  # cycles after which nothing is under way any more
     "served",  # cycles before this one are over
-    "moved",  # the last cycle in which a flit moved or a head got a channel
+    "moved",  # the last cycle in which a flit moved or a head got a virtual channel
     "next",  # the first cycle in which an actor may have something to do, or NEVER
     "routers",
     "router_n",
@@ -390,36 +391,36 @@ CREDIT = record(
     "links",
     "link_n",
     "is_shuffled",  # 1: flits end at a link from whose buffers others go on, so credits may come back in another order
-    "channel_sets",  # virtual channels that may be taken at a step, as bits; the first is empty
+    "vc_sets",  # virtual channels that may be taken at a step, as bits; the first is empty
     "inputs",
     "wakes",  # by actor: the cycle in which it has something to do, or NEVER
-    "patches",  # of actors, which have numbers near each other: how many
-    "patch_wakes",  # by patch the first of these cycles, or NEVER
-    "group_wakes",  # the same of every 64 patches, so that few actors are looked at in a large network
+    "actor_blocks",  # how many; an actor block is BLOCK_ACTORS actors with numbers that follow
+    "block_wakes",  # by actor block the first of these cycles, or NEVER
+    "group_wakes",  # the same of every 64 actor blocks, so that few actors are looked at in a large network
     "groups",
-    "asks",  # scratch of a router: see `simulate.credit_router`
-    "bidders",
+    "vc_requests",  # scratch of a router: see `simulate.credit_router`
+    "switch_candidates",
     "winners",
-    "bids",
+    "switch_requests",
     "matches",
     "copied",  # inputs of a switch from which a copy has passed, as bits; their copies stand behind `matches`
     "waits",  # place of the waits of each link, or NONE: they are not counted
     "fronts",  # scratch of a router whose waits are counted
     "together",  # windows that may be served together
     "lone",  # transfers in flight from which nothing follows
-    "levels",  # how many; those of patches that see each other are at most one apart
-    "level_starts",  # by level the number of its first patch among `level_patches`, and after the last level their end
-    "level_patches",  # in the order of their levels
-    "patch_served",  # by patch the cycle up to which it has been served; written in checked runs
+    "levels",  # how many; those of actor blocks that see each other are at most one apart
+    "level_starts",  # by level the number of its first block among `level_blocks`, and after the last level their end
+    "level_blocks",  # in the order of their levels
+    "block_served",  # by actor block the cycle up to which it has been served; written in checked runs
     words=48,
 )
-PATCH_SHIFT = 5
-PATCH_ACTORS = 1 << PATCH_SHIFT
+ACTOR_BLOCK_SHIFT = 5
+BLOCK_ACTORS = 1 << ACTOR_BLOCK_SHIFT
 # By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `simulate.credit_waits`.
 WAITED = (
     "moves",  # the cycle in which a flit passes the switch
     "pipeline",  # routing, allocation of a virtual channel
-    "no_channel",  # all that the packet may take are held
+    "no_channel",  # all virtual channels that the packet may take are held
     "lost_channel",  # some are free, others got them
     "no_credit",
     "link_busy",  # with the flit before, also behind a fast switch
@@ -433,30 +434,28 @@ WAITS = record(*WAITED, *(f"{cause}_carried" for cause in WAITED), words=32)
 CARRIED, CARRY_SHIFT = len(WAITED), 32
 # Of a virtual channel, or of each copy of the packet at its front, before its router is served in a cycle.
 FRONT = record(
-    "channel",
-    "at",  # place of the copy, or of the virtual channel
-    "onward",
+    "input_vc",
+    "at",  # place of the copy, or of the input VC
+    "out_link",
     "left",  # flits in the buffer that have not passed
     "behind",  # of these, those that can be seen and are not the front
     "cause",  # why the front stays, if it does
     words=8,
 )
-# The virtual channels of all links to a router or a memory are its *lanes*, in the order of ports.
+# The virtual channels of all links to a router or a memory are its *input VCs*, in the order of ports.
 ROUTER = record(
     "sources",  # bits of the ports at whose links transfers begin that are not sent yet
     "routing",  # cycles
     "vc_allocation",  # cycles
-    int32(
-        "dues"
-    ),  # place of the cycle since which the flit at the front can be seen, for every lane; NEVER: it has none
-    int32("room"),  # lanes, and some more that never have a flit, so that they are whole groups
-    int32("lanes"),  # place of its virtual channels, side by side
+    int32("visible_at"),  # place of the cycle since which the front of each input VC can be seen; NEVER: it is empty
+    int32("room"),  # words of that row: input VCs, then words that are always NEVER, to fill whole groups
+    int32("input_vcs"),  # place of the INPUT_VCs, side by side
     int32("outputs"),  # place of the places of its links by port
     int32("switch"),  # place of its first INPUT
     int32("stages"),
     int16("ports"),
-    int16("inputs_n"),  # virtual channels of all its inputs
-    int16("outputs_n"),
+    int16("input_vc_n"),
+    int16("output_vc_n"),
     words=8,
 )
 # The parts of a router that are no pipelines and take more than a cycle; then by port until when all is sent that has passed.
@@ -471,17 +470,17 @@ INPUT = record(
     int32("link"),  # place of the link to its port
     int32("buffers"),  # place of the slots of its port's first virtual channel; those of the others follow
     int32("buffer_words"),  # of each
-    int32("dues"),  # of the first lane of its port
+    int32("visible_at"),  # of the first input VC of its port
     int16("accept"),  # the output that comes first
     int16("first"),  # the virtual channel of its port that comes first
     int16("number"),
-    int16("channel_n"),  # of its port
+    int16("vc_n"),  # of its port
     words=4,
 )
 CREDIT_MEMORY = record(
-    "dues",  # this and the next two as of a router
+    "visible_at",  # this and the next two as of a router
     "room",
-    "lanes",
+    "input_vcs",
     "outputs",  # place of the places of its links by port
     "ports",
     "channel",  # place of the station of its first channel
@@ -509,12 +508,12 @@ LINK = record(
     "flits",  # that have crossed it and are not yet counted at the station
     int32("crossing"),  # cycles from the grant of the switch to the buffer behind it; 0: it is no whole number
     int32("receiver"),  # actor, or NONE
-    int32("dues"),  # of the first lane of its receiver that belongs to the link; without a receiver it means nothing
-    int32("senders"),  # place of what its sender knows of its first virtual channel
-    int32("buffers"),  # place of the slots of that channel; those of the others follow
+    int32("visible_at"),  # of its first input VC at its receiver; without a receiver it means nothing
+    int32("output_vcs"),  # place of its first OUTPUT_VC
+    int32("buffers"),  # place of the slots of its first virtual channel; those of the others follow
     int32("buffer_words"),  # of each
-    int16("channel_n"),
-    int16("outward"),  # number of its first virtual channel among those of its sender
+    int16("vc_n"),
+    int16("first_output_vc"),  # the number of its first virtual channel among those of the sender's links
     int16("port"),
     int16("grant"),  # the input of the switch that comes first
     # Where flits end, or take no whole number of cycles.
@@ -525,7 +524,7 @@ LINK = record(
     "sending_fs",  # from the start of a flit to arrival
     "station",
     int32("ending"),  # as `crossing`, until the credit of a flit that ends here can be used
-    int32("channels"),  # place of its virtual channels
+    int32("input_vcs"),  # place of its first INPUT_VC
     int32("copies"),  # place of the copies of packets in the buffers behind the link, or 0: none forks
     int32("returns"),  # place of the cycles in which some packets no longer count as under way, in order
     # Of the source.
@@ -542,51 +541,56 @@ LINK = record(
     int32("stages"),  # of its sender if that has a crossbar which takes more than a cycle, or 0
     words=24,
 )
-# What the receiver of a virtual channel knows of it, half a cache line. Only the receiver reads and writes it while flits go
-# on. Its slots, and since when its front can be seen, are found by its INPUT and its index.
-CHANNEL = record(
-    "ready",  # the cycle from which on the packet at the front may ask: for a channel, then for the switch
+# A virtual channel as its receiver knows it, in half a cache line. Only the receiver reads and writes it while flits go on.
+# The INPUT and the index lead to its slots and to the cycle since which its front can be seen. `simulate.credit_vc_states`
+# draws its states:
+#
+#     idle ──► routing ──► vc_alloc ──► active ──► idle
+#
+# out_link is NONE in `idle`, out_vc is NONE before `active`, and a packet in `routing` waits for the cycle `ready`.
+INPUT_VC = record(
+    "ready",  # the cycle from which on the packet at the front may request: an output VC, then the switch
     int32("front"),  # place of the slot of the first flit, or of what comes next
-    int32("onward"),  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
-    int32("given"),  # place of the SENDER of the channel that it has got there, or NONE; or of the first copy
+    int32("out_link"),  # place of the link that the packet at the front goes on to; NONE: not yet known; or COPIES
+    int32("out_vc"),  # place of the OUTPUT_VC that the packet holds there, or NONE; or of the first copy
     int32("input"),  # place of its INPUT
-    int16("allowed"),  # number of the set of channels that it may take there, as in a way; or how many copies it has
-    int16("accept"),  # the output channel that comes first
-    int16("index"),
-    int16("is_last"),  # the onward link is the last of the route
+    int16("allowed"),  # number of the set of virtual channels that it may take there; or how many copies it has
+    int16("accept"),  # the output VC that comes first
+    int16("index"),  # among the virtual channels of its link
+    int16("is_last"),  # the out_link is the last of the route
     words=4,
 )
-# What the sender of a virtual channel knows of it. Those of a router's links stand side by side.
-SENDER = record(
+# A virtual channel as its sender knows it. Those of a router's links stand side by side.
+OUTPUT_VC = record(
     int32("back"),  # place of the slot that the next flit takes, when its credit is back
-    int16("grant"),  # the input channel that comes first
+    int16("grant"),  # the input VC that comes first
     int16("credited"),  # 1: it is known to have a credit
     words=1,
 )
 COPIES = -2  # the packet at the front goes on to several links
-COPY = record(  # of such a packet; what a virtual channel has, too, stands in the same place
+COPY = record(  # of such a packet; what an INPUT_VC has, too, stands in the same place
     "ready",
     int32("front"),  # of the flits that have not passed
-    int32("onward"),
-    int32("given"),
+    int32("out_link"),
+    int32("out_vc"),
     int32("input"),
     int16("allowed"),
     int16("accept"),
-    int16("lane"),  # the index of its virtual channel
-    int16("is_last"),  # as of a channel, and IS_COPY
+    int16("vc"),  # the index of its input VC; numba warns of subtypes if a COPY has all names of an INPUT_VC
+    int16("is_last"),  # as of an input VC, and IS_COPY
     "flit",  # the flit that goes on, packed, but for whether it is a tail
-    int32("channel"),  # place of the virtual channel in whose buffer the packet is
+    int32("input_vc"),  # place of the virtual channel in whose buffer the packet is
     int32("passed"),  # flits that have passed and still are in the buffer
     int32("is_over"),  # 1: the tail has passed
     words=8,
 )
 IS_COPY = 2
-ASK = record(
-    "channel",  # place of the virtual channel of which the head asks
-    "number",  # of its lane
-    "free",  # those that it may take, as bits
+VC_REQUEST = record(
+    "input_vc",  # place of the INPUT_VC or the COPY of the head
+    "vc",  # number of the input VC among those of the router
+    "free",  # the virtual channels that it may take, as bits
     "granted",  # of these, those that grant it; or the one that it has chosen
-    "next",  # head that asks for a channel of the same link, or NONE
+    "next",  # request for a virtual channel of the same link, or NONE
 )
 PORTS_MOST = 64  # of a router, and inputs of its switch: a word of bits
 # A slot of a buffer: since when its flit can be seen, and the flit, packed; or since when its credit can be used, and NONE.

@@ -11,38 +11,34 @@ from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.branches import choose
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
-from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    CHANNEL_WORDS,
+    INPUT_VC_WORDS,
     INPUT_WORDS,
+    OUTPUT_VC_WORDS,
     ROUTER_WORDS,
-    SENDER_WORDS,
-    channel_at,
+    input_vc_at,
     link_at,
+    output_vc_at,
     router_at,
-    sender_at,
 )
-from kernels_jit.simulate.credit_lanes import WORD_LANES, busy_lanes, lane_place
+from kernels_jit.simulate.credit_hop_codes import hop_code_place
+from kernels_jit.simulate.credit_input_vcs import WORD_VCS, busy_vcs, input_vc_place
 from kernels_jit.simulate.credit_link import front_of, next_step
-from kernels_jit.simulate.credit_ways import way_place
-
-_NONE = codes.NONE
+from kernels_jit.simulate.credit_vc_states import is_vc_idle
 
 
 @inlined
-def fetch_ways(m, credit, actor):
-    """Fetch the ways of heads at the fronts of the buffers of a router that are busy."""
+def fetch_hop_codes(m, credit, actor):
+    """Fetch the hop codes of heads at the fronts of a router's busy buffers."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for first in range(0, router.room, WORD_LANES):
-            todo = busy_lanes(m, router, first)
+        for first in range(0, router.room, WORD_VCS):
+            todo = busy_vcs(m, router, first)
             while todo != 0:
-                channel = channel_at(m, lane_place(router, first + lowest_bit(todo)))
+                input_vc = input_vc_at(m, input_vc_place(router, first + lowest_bit(todo)))
                 todo &= todo - 1
-                prefetch(
-                    m,
-                    choose(channel.onward == _NONE, way_place(m, next_step(front_of(m, channel).flit)), channel.front),
-                )
+                code = hop_code_place(m, next_step(front_of(m, input_vc).flit))
+                prefetch(m, choose(is_vc_idle(input_vc), code, input_vc.front))
 
 
 @inner
@@ -52,8 +48,8 @@ def fetch_ahead(m, credit, first, todo):
         fetch_backs(m, credit, first + lowest_bit(todo))
         todo &= todo - 1
     if todo != 0:
-        fetch_senders(m, credit, first + lowest_bit(todo))
-        fetch_ways(m, credit, first + lowest_bit(todo))
+        fetch_output_vcs(m, credit, first + lowest_bit(todo))
+        fetch_hop_codes(m, credit, first + lowest_bit(todo))
         todo &= todo - 1
     if todo != 0:
         fetch_fronts(m, credit, first + lowest_bit(todo))
@@ -64,12 +60,12 @@ def fetch_ahead(m, credit, first, todo):
 
 @inlined
 def fetch_rows(m, credit, actor):
-    """Fetch what of a router stands side by side: its lanes, virtual channels and inputs, and where its links are."""
+    """Fetch the tables of a router: its row of visible fronts, its input VCs and inputs, and the places of its links."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-        for place in range(router.dues, router.dues + router.room, LINE):
+        for place in range(router.visible_at, router.visible_at + router.room, LINE):
             prefetch(m, place)
-        for place in range(router.lanes, router.lanes + router.inputs_n * CHANNEL_WORDS, LINE):
+        for place in range(router.input_vcs, router.input_vcs + router.input_vc_n * INPUT_VC_WORDS, LINE):
             prefetch(m, place)
         for place in range(router.switch, router.switch + router.ports * credit.input_speedup * INPUT_WORDS, LINE):
             prefetch(m, place)
@@ -84,18 +80,18 @@ def fetch_fronts(m, credit, actor):
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
         for port in range(router.ports):
             prefetch(m, m[router.outputs + port])
-        for lane in range(router.inputs_n):
-            prefetch(m, channel_at(m, lane_place(router, lane)).front)
+        for vc in range(router.input_vc_n):
+            prefetch(m, input_vc_at(m, input_vc_place(router, vc)).front)
 
 
 @inlined
-def fetch_senders(m, credit, actor):
-    """Fetch what a router knows of the virtual channels that it sends to."""
+def fetch_output_vcs(m, credit, actor):
+    """Fetch the output VCs of a router."""
     if actor < credit.router_n:
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
         for port in range(router.ports):
             link = link_at(m, m[router.outputs + port])
-            for place in range(link.senders, link.senders + link.channel_n * SENDER_WORDS, LINE):
+            for place in range(link.output_vcs, link.output_vcs + link.vc_n * OUTPUT_VC_WORDS, LINE):
                 prefetch(m, place)
 
 
@@ -106,5 +102,5 @@ def fetch_backs(m, credit, actor):
         router = router_at(m, credit.routers + actor * ROUTER_WORDS)
         for port in range(router.ports):
             link = link_at(m, m[router.outputs + port])
-            for index in range(link.channel_n):
-                prefetch(m, sender_at(m, link.senders + index * SENDER_WORDS).back)
+            for index in range(link.vc_n):
+                prefetch(m, output_vc_at(m, link.output_vcs + index * OUTPUT_VC_WORDS).back)

@@ -1,4 +1,4 @@
-"""Links of a network with credits: credits that come back, virtual channels that are free again, flits that cross."""
+"""Links of a network with credits: credits that come back, virtual channels that are free again, flits that traverse them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     BUFFERED_WORDS,
-    SENDER_WORDS,
+    OUTPUT_VC_WORDS,
     buffered_at,
     input_at,
+    output_vc_at,
     route_at,
-    sender_at,
     state_at,
     step_at,
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, STEP_MASK
+from kernels_jit.simulate.credit_hop_codes import hop_code_of, hop_code_place, is_at_link, link_on
 from kernels_jit.simulate.credit_queue import later, queue_transfer
 from kernels_jit.simulate.credit_schedule import wake
 from kernels_jit.simulate.credit_stages import pass_crossbar
-from kernels_jit.simulate.credit_ways import is_at_link, link_on, way_of, way_place
 from kernels_jit.simulate.multicast import land_branch
 from kernels_jit.simulate.transfers import deliver
 
@@ -48,33 +48,33 @@ def slots_of(port, index):
 
 
 @inlined
-def channel_slots(m, channel):
+def vc_slots(m, input_vc):
     """The slots of a virtual channel."""
-    return slots_of(input_at(m, channel.input), channel.index)
+    return slots_of(input_at(m, input_vc.input), input_vc.index)
 
 
 @inlined
-def index_of(link, given):
-    """The number of a virtual channel of a link, by the place of what the sender knows of it."""
-    return quotient(given - link.senders, SENDER_WORDS)
+def index_of(link, out_vc):
+    """The number of a virtual channel of a link, by the place of its OUTPUT_VC."""
+    return quotient(out_vc - link.output_vcs, OUTPUT_VC_WORDS)
 
 
 @inlined
-def sender_of(link, index):
-    """The place of what the sender of a link knows of a virtual channel."""
-    return link.senders + index * SENDER_WORDS
+def output_vc_of(link, index):
+    """The place of the OUTPUT_VC of a virtual channel of a link."""
+    return link.output_vcs + index * OUTPUT_VC_WORDS
 
 
 @inlined
-def allowed_of(m, credit, channel):
+def allowed_vcs(m, credit, input_vc):
     """The bits of the virtual channels that the packet at the front of a virtual channel, or a copy of it, may take."""
-    return m[credit.channel_sets + channel.allowed]
+    return m[credit.vc_sets + input_vc.allowed]
 
 
 @inlined
-def front_of(m, channel):
+def front_of(m, input_vc):
     """The slot at the front of the buffer of a virtual channel."""
-    return buffered_at(m, channel.front)
+    return buffered_at(m, input_vc.front)
 
 
 @inlined
@@ -108,24 +108,24 @@ def is_empty(m, place):
 
 
 @inner
-def count_flits(m, channel):
+def count_flits(m, input_vc):
     """How many flits are in the buffer of a virtual channel."""
-    number, place, slots = 0, channel.front, channel_slots(m, channel)
+    number, place, slots = 0, input_vc.front, vc_slots(m, input_vc)
     while number < depth_of(slots) and not is_empty(m, place):
         number, place = number + 1, slot_after(slots, place)
     return number
 
 
 @inlined
-def take_front(m, credit, channel, cycle):
+def take_front(m, credit, input_vc, cycle):
     """Take the flit at the front of the buffer of a virtual channel; its credit goes back. Returns it, packed."""
-    place, into = channel.front, input_at(m, channel.input)
-    slots, back = slots_of(into, channel.index), cycle + into.returning
+    place, into = input_vc.front, input_at(m, input_vc.input)
+    slots, back = slots_of(into, input_vc.index), cycle + into.returning
     front, following = buffered_at(m, place), slot_after(slots, place)
     flit, front.flit = front.flit, _NONE
-    channel.front = following
+    input_vc.front = following
     after = buffered_at(m, following)
-    m[into.dues + channel.index] = choose(after.flit == _NONE, NEVER, after.cycle)
+    m[into.visible_at + input_vc.index] = choose(after.flit == _NONE, NEVER, after.cycle)
     if CHECKED:
         assert back >= credit.served, "a credit is back in a cycle that is over"
     if rarely(credit.is_shuffled == 1):
@@ -141,17 +141,19 @@ def take_front(m, credit, channel, cycle):
 @inlined
 def has_credit(m, place, cycle):
     """Whether the sender of a virtual channel has a credit in a cycle, of which it may know."""
-    sender = sender_at(m, place)
+    output_vc = output_vc_at(m, place)
     if CHECKED:
-        assert sender.credited == 0 or is_back(m, sender.back, cycle), "a sender knows of a credit that is not back"
-    return sender.credited != 0 or is_back(m, sender.back, cycle)
+        assert output_vc.credited == 0 or is_back(m, output_vc.back, cycle), (
+            "a sender knows of a credit that is not back"
+        )
+    return output_vc.credited != 0 or is_back(m, output_vc.back, cycle)
 
 
 @inlined
-def note_credit(m, credit, sender, back, cycle):
+def note_credit(m, credit, output_vc, back, cycle):
     """In a large network the sender of a virtual channel notes whether it has a credit for the next slot."""
     if credit.is_noted == 1:
-        sender.credited = is_back(m, back, cycle)
+        output_vc.credited = is_back(m, back, cycle)
 
 
 @inlined
@@ -166,12 +168,12 @@ def return_credit(m, slots, place, cycle):
     """The credit of a slot, the last that is free, can be used from a cycle on. Those of others may be back later."""
     before = buffered_at(m, slot_before(slots, place))
     if rarely((before.flit == _NONE) & (before.cycle > cycle)):
-        place = make_way(m, slots, place, cycle)
+        place = shift_credits_back(m, slots, place, cycle)
     buffered_at(m, place).cycle = cycle
 
 
 @inner
-def make_way(m, slots, last, cycle):
+def shift_credits_back(m, slots, last, cycle):
     """Credits that can be used after a cycle go back by one slot, to the last that is free. Returns the place before them."""
     place, before = last, slot_before(slots, last)
     while before != last and is_empty(m, before) and buffered_at(m, before).cycle > cycle:
@@ -181,19 +183,19 @@ def make_way(m, slots, last, cycle):
 
 
 @inlined
-def use_credit(m, credit, link, index, sender, cycle, later_cycle):
+def use_credit(m, credit, link, index, output_vc, cycle, later_cycle):
     """A flit that takes no slot uses a credit of a virtual channel, which can be used again from a later cycle on."""
-    place, slots = sender.back, slots_of(link, index)
+    place, slots = output_vc.back, slots_of(link, index)
     if link.receiver == _NONE:
-        sender.back = slot_after(slots, place)
+        output_vc.back = slot_after(slots, place)
     else:
-        place = pass_credits(m, slots, place)
+        place = shift_credits_forward(m, slots, place)
     return_credit(m, slots, place, later_cycle)
-    note_credit(m, credit, sender, sender.back, cycle)
+    note_credit(m, credit, output_vc, output_vc.back, cycle)
 
 
 @inner
-def pass_credits(m, slots, back):
+def shift_credits_forward(m, slots, back):
     """The first credit of a virtual channel, at `back`, is used, and the others go forward. Returns the place of the last."""
     place, following = back, slot_after(slots, back)
     while following != back and is_empty(m, following):
@@ -205,27 +207,27 @@ def pass_credits(m, slots, back):
 @inner
 def count_credits(m, link, index, cycle):
     """How many credits the sender of a virtual channel of a link has in a cycle."""
-    number, place, slots = 0, sender_at(m, sender_of(link, index)).back, slots_of(link, index)
+    number, place, slots = 0, output_vc_at(m, output_vc_of(link, index)).back, slots_of(link, index)
     while number < depth_of(slots) and is_back(m, place, cycle):
         number, place = number + 1, slot_after(slots, place)
     return number
 
 
 @inlined
-def held_channels(m, credit, link, cycle):
+def held_vcs(m, credit, link, cycle):
     """The bits of the virtual channels of a link that packets have in a cycle."""
     if rarely(credit.tail_credit == 1) and link.sent != 0:
-        release_channels(m, link, cycle)
+        release_vcs(m, link, cycle)
     return link.held
 
 
 @inner
-def release_channels(m, link, cycle):
+def release_vcs(m, link, cycle):
     """Virtual channels whose tail has left and whose credits are all back by a cycle are free again."""
     todo = link.sent
     while todo != 0:
         bit, index = todo & -todo, lowest_bit(todo)
-        back = sender_at(m, sender_of(link, index)).back
+        back = output_vc_at(m, output_vc_of(link, index)).back
         if is_back(m, slot_before(slots_of(link, index), back), cycle):
             link.held &= ~bit
             link.sent &= ~bit
@@ -258,15 +260,17 @@ def first_from(bits, start):
 
 
 @inlined
-def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
+def traverse_link(m, op, times, credit, link, out_vc, flit, is_last, cycle, is_sent):
     """A flit goes over a link to the buffer of a virtual channel, or to its destination if the link is the last.
 
-    `given`: the place of what the sender knows of that channel.
+    `out_vc`: the place of the OUTPUT_VC of that channel.
     `is_sent`: by a source, and not through the switch.
     """
     crossing = link.sending if is_sent else link.crossing
-    sender, index = sender_at(m, given), index_of(link, given)
+    output_vc, index = output_vc_at(m, out_vc), index_of(link, out_vc)
     state, start = state_at(m, 0), cycle * credit.cycle_fs
+    if CHECKED:
+        assert link.held >> index & 1 == 1, "a flit takes a virtual channel that its packet does not hold"
     if crossing == 0:
         start = min(max(start, link.free_fs), NEVER)
     link.free_fs = start + link.full_fs
@@ -284,7 +288,7 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     if is_last:
         arrival, ending = start + (link.sending_fs if is_sent else link.crossing_fs), 0 if is_sent else link.ending
         back = cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle)
-        use_credit(m, credit, link, index, sender, cycle, back)
+        use_credit(m, credit, link, index, output_vc, cycle, back)
         end(m, op, times, credit, flit, arrival, cycle)
         return
     if crossing > 0:
@@ -292,17 +296,17 @@ def cross(m, op, times, credit, link, given, flit, is_last, cycle, is_sent):
     else:
         crossing_fs = link.sending_fs if is_sent else link.crossing_fs
         seen = later(credit, start + crossing_fs + link.overhead_fs, cycle)
-    place, due = sender.back, link.dues + index
+    place, due = output_vc.back, link.visible_at + index
     if CHECKED:
         assert is_empty(m, place), "a buffer holds more flits than its depth"
         assert seen >= credit.served, "a flit can be seen in a cycle that is over"
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit
     following = slot_after(slots_of(link, index), place)
-    sender.back = following
-    note_credit(m, credit, sender, following, cycle)
+    output_vc.back = following
+    note_credit(m, credit, output_vc, following, cycle)
     m[due] = min(m[due], seen)  # of a buffer with other flits, too: whether there are any is hard to guess
-    prefetch(m, way_place(m, next_step(flit)))  # a head looks there when it is seen
+    prefetch(m, hop_code_place(m, next_step(flit)))  # a head looks there when it is seen
     if seen < m[credit.wakes + link.receiver]:
         wake(m, credit, link.receiver, seen)
 
@@ -344,10 +348,10 @@ def fork_whole(m, op, times, place):
 @inner
 def end_packet(m, credit, transfer, arrival, cycle):
     """The source of a packet learns that it has arrived: keep the cycle among those to come, in order."""
-    way = way_of(m, transfer.from_step)
-    if not is_at_link(way):  # the packets of a memory do not count
+    hop_code = hop_code_of(m, transfer.from_step)
+    if not is_at_link(hop_code):  # the packets of a memory do not count
         return
-    source = link_on(m, credit, way)
+    source = link_on(m, credit, hop_code)
     known = later(credit, arrival + route_at(m, transfer.route).propagation_fs, cycle)
     at = source.returned_n
     while at > 0 and m[source.returns + at - 1] > known:

@@ -30,7 +30,7 @@ def run_with_credits(words: np.ndarray, op: np.ndarray, entry: np.ndarray, times
             count_crossings(m)
             return codes.MORE
         event_fs = next_event_fs(m)
-        # Events come before the last cycle of a window (docs/engine.md, "Networks with credits").
+        # Events come before the last cycle of a window (docs/credits.md, "Windows").
         if last_cycle_fs(credit) < event_fs:
             if serve_windows(m, rows, own, event_fs):
                 count_crossings(m)

@@ -13,7 +13,7 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     REPLY_WORDS,
     STATION_WORDS,
-    channel_at,
+    input_vc_at,
     link_at,
     reply_at,
     state_at,
@@ -21,19 +21,19 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD
-from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place, next_due
+from kernels_jit.simulate.credit_hop_codes import hop_code_of, link_on, vcs_on
+from kernels_jit.simulate.credit_input_vcs import WORD_VCS, input_vc_place, next_visible, visible_vcs
 from kernels_jit.simulate.credit_link import (
     end_packet,
     front_of,
     has_credit,
     is_idle,
-    sender_of,
+    output_vc_of,
     take_front,
 )
 from kernels_jit.simulate.credit_queue import first_cycle, later
-from kernels_jit.simulate.credit_source import send, serve_source, take_channel
+from kernels_jit.simulate.credit_source import send, serve_source, take_vc
 from kernels_jit.simulate.credit_waits import charge_memory, charge_source
-from kernels_jit.simulate.credit_ways import channels_on, link_on, way_of
 from kernels_jit.simulate.station import service_of
 from kernels_jit.simulate.transfers import deliver
 
@@ -79,11 +79,11 @@ def serve_port(m, op, times, credit, memory, port, cycle):
         return cycle + 1
     number = transfer_at(m, reply.transfer).first_step + 1
     if m[ring + _SENDING] == 0:
-        take_channel(m, credit, link, channels_on(m, credit, way_of(m, number)), cycle)
+        take_vc(m, credit, link, vcs_on(m, credit, hop_code_of(m, number)), cycle)
         if link.taken == _NONE:
             return cycle + 1
         link.flits_left, m[ring + _SENDING] = reply.flits, 1
-    if has_credit(m, sender_of(link, link.taken), cycle):
+    if has_credit(m, output_vc_of(link, link.taken), cycle):
         send(m, op, times, credit, link, reply.transfer, number, cycle)
         if link.taken == _NONE:
             charge_source(m, credit, link, reply.flits, reply.cycle * credit.cycle_fs)
@@ -140,7 +140,7 @@ def read(m, credit, memory, cycle):
         memory.ready_fs = max(memory.ready_fs, end_fs)
         transfer.progress += 1
         memory.left -= 1
-    ring = ring_of(credit, memory, link_on(m, credit, way_of(m, transfer.first_step + 1)).port)
+    ring = ring_of(credit, memory, link_on(m, credit, hop_code_of(m, transfer.first_step + 1)).port)
     at = m[ring + _FIRST] + m[ring + _COUNT]
     if at >= credit.reply_packets:
         at -= credit.reply_packets
@@ -158,22 +158,22 @@ def read(m, credit, memory, cycle):
 def write(m, op, times, credit, memory, cycle):
     """The flits at the fronts of buffers enter the queues of the channels. Returns as `read`."""
     went, next_cycle = False, NEVER
-    for first in range(0, memory.room, WORD_LANES):
-        todo = due_lanes(m, memory, first, cycle)
+    for first in range(0, memory.room, WORD_VCS):
+        todo = visible_vcs(m, memory, first, cycle)
         while todo != 0:
-            lane = first + lowest_bit(todo)
+            vc = first + lowest_bit(todo)
             todo &= todo - 1
-            seen = m[memory.dues + lane]
-            channel = channel_at(m, lane_place(memory, lane))
-            place = front_of(m, channel).flit >> PLACE_SHIFT
+            seen = m[memory.visible_at + vc]
+            input_vc = input_vc_at(m, input_vc_place(memory, vc))
+            place = front_of(m, input_vc).flit >> PLACE_SHIFT
             transfer = transfer_at(m, place)
             end_fs = admit(m, credit, memory, transfer, transfer.arrived, cycle)
             if end_fs < 0:
                 next_cycle = min(next_cycle, later(credit, -end_fs, cycle))
                 continue
             went, next_cycle = True, cycle + 1
-            charge_memory(m, credit, channel, seen, cycle)
-            flit = take_front(m, credit, channel, cycle)
+            charge_memory(m, credit, input_vc, seen, cycle)
+            flit = take_front(m, credit, input_vc, cycle)
             if flit & 1 and credit.outstanding > 0:
                 end_packet(m, credit, transfer, end_fs, cycle)
             transfer.arrived += 1
@@ -181,7 +181,7 @@ def write(m, op, times, credit, memory, cycle):
             if transfer.arrived == transfer.flits:
                 deliver(m, op, times, place, transfer.latest_fs)
     if next_cycle > cycle + 1:
-        next_cycle = min(next_cycle, next_due(m, memory, cycle))
+        next_cycle = min(next_cycle, next_visible(m, memory, cycle))
     return went, next_cycle
 
 

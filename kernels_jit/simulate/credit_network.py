@@ -1,6 +1,6 @@
 """The network with credits: routers, memories and sources are served in windows of a few cycles, each for a whole window.
 
-What an actor does in a cycle is seen by another after at least `window` cycles (docs/engine.md, "Networks with credits"). So
+What an actor does in a cycle is seen by another after at least `window` cycles (docs/credits.md, "Windows"). So
 within a window actors may be served in any order, and the state of each stays in the cache. In large networks several
 windows are served together, level by level, so that it stays there for longer.
 """
@@ -20,10 +20,10 @@ from kernels_jit.layout.access import (
     state_at,
     station_at,
 )
-from kernels_jit.layout.records import GROUP_SHIFT, NEVER, PATCH_ACTORS
+from kernels_jit.layout.records import BLOCK_ACTORS, GROUP_SHIFT, NEVER
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_ahead import fetch_ahead
-from kernels_jit.simulate.credit_schedule import due_actors, first_wake, last_patch, note_group, note_patch
+from kernels_jit.simulate.credit_schedule import due_actors, end_of_blocks, first_wake, note_block, note_group
 from kernels_jit.simulate.stops import is_enough
 
 
@@ -76,7 +76,7 @@ def serve_together(m, op, times, credit, begin, windows):
     """Serve some windows, level after level: a level's first, then the second of the level before it, and so on.
 
     When a window of a level is served, its neighbours have been served to the end of the window before, and no further than
-    to the end of this one (docs/engine.md, "Networks with credits").
+    to the end of this one (docs/credits.md, "Windows together").
     """
     for diagonal in range(credit.levels + windows - 1):
         for turn in range(max(0, diagonal + 1 - credit.levels), min(windows, diagonal + 1)):
@@ -84,11 +84,11 @@ def serve_together(m, op, times, credit, begin, windows):
             end = begin + (turn + 1) * credit.window
             credit.served = end
             for at in range(m[start], m[start + 1]):
-                patch = m[credit.level_patches + at]
+                block = m[credit.level_blocks + at]
                 if CHECKED:
-                    m[credit.patch_served + patch] = end
-                if m[credit.patch_wakes + patch] < end:
-                    serve_patch(m, op, times, credit, patch, end, choose(turn == 0, credit.is_large, 0))
+                    m[credit.block_served + block] = end
+                if m[credit.block_wakes + block] < end:
+                    serve_block(m, op, times, credit, block, end, choose(turn == 0, credit.is_large, 0))
     for group in range(credit.groups):
         note_group(m, credit, group)
 
@@ -99,26 +99,26 @@ def serve_window(m, op, times, credit, end):
     for group in range(credit.groups):
         if m[credit.group_wakes + group] >= end:
             continue
-        for patch in range(group << GROUP_SHIFT, last_patch(credit, group)):
-            if m[credit.patch_wakes + patch] < end:
-                serve_patch(m, op, times, credit, patch, end, np.int64(0))
+        for block in range(group << GROUP_SHIFT, end_of_blocks(credit, group)):
+            if m[credit.block_wakes + block] < end:
+                serve_block(m, op, times, credit, block, end, np.int64(0))
         note_group(m, credit, group)
 
 
 @inner
-def serve_patch(m, op, times, credit, patch, end, is_fetched):
-    """Serve the actors of a patch that are due in a window; `is_fetched`: 1 if what the next ones read is fetched ahead."""
-    todo, served = due_actors(m, credit, patch, end), 0
+def serve_block(m, op, times, credit, block, end, is_fetched):
+    """Serve the actors of a block that are due in a window; `is_fetched`: 1 if what the next ones read is fetched ahead."""
+    todo, served = due_actors(m, credit, block, end), 0
     while todo != 0:
-        actor = patch * PATCH_ACTORS + lowest_bit(todo)
+        actor = block * BLOCK_ACTORS + lowest_bit(todo)
         todo &= todo - 1
         if is_fetched == 1:
-            fetch_ahead(m, credit, patch * PATCH_ACTORS, todo)
+            fetch_ahead(m, credit, block * BLOCK_ACTORS, todo)
         wake = credit.wakes + actor
         m[wake] = serve_actor(m, op, times, credit, actor, m[wake], end)
         served += credit.window
     state_at(m, 0).looks += served
-    note_patch(m, credit, patch)
+    note_block(m, credit, block)
 
 
 @inner

@@ -16,9 +16,9 @@ from kernels_jit.layout.access import (
     state_at,
     transfer_at,
 )
-from kernels_jit.layout.records import WAY_SHIFT
+from kernels_jit.layout.records import HOP_CODE_SHIFT
+from kernels_jit.simulate.credit_hop_codes import hop_code_of, hop_code_place, is_at_link, link_on, memory_on
 from kernels_jit.simulate.credit_schedule import wake
-from kernels_jit.simulate.credit_ways import is_at_link, link_on, memory_on, way_of, way_place
 
 _NONE = codes.NONE
 
@@ -26,16 +26,16 @@ _NONE = codes.NONE
 @inlined
 def queue_transfer(m, place, number, start_fs):
     """All flits of a transfer stand before a step of its route from a time on, at a memory or before a link."""
-    credit, transfer, way = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), way_of(m, number)
+    credit, transfer, hop_code = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), hop_code_of(m, number)
     transfer.arrived, transfer.latest_fs, transfer.from_step, transfer.start_fs = 0, 0, number, start_fs
     start = first_cycle(credit, start_fs)
     if CHECKED:
         assert start >= credit.served, "a transfer stands before a step of its route in a cycle that is over"
-    if not is_at_link(way):
-        _queue_read(m, memory_on(m, credit, way), place)
-        wake(m, credit, credit.router_n + (way >> WAY_SHIFT), start)
+    if not is_at_link(hop_code):
+        _queue_read(m, memory_on(m, credit, hop_code), place)
+        wake(m, credit, credit.router_n + (hop_code >> HOP_CODE_SHIFT), start)
     else:
-        link = link_on(m, credit, way)
+        link = link_on(m, credit, hop_code)
         _queue_at_link(m, link, place)
         if link.source < credit.router_n:
             router_at(m, credit.routers + link.source * ROUTER_WORDS).sources |= np.int64(1) << link.port
@@ -105,7 +105,7 @@ def leave_queue(m, credit, link):
     else:
         transfer = transfer_at(m, link.first)
         transfer.before = _NONE
-        prefetch(m, way_place(m, transfer.from_step))
+        prefetch(m, hop_code_place(m, transfer.from_step))
         if transfer.tail_step != _NONE:  # is sent next
             for place in range(transfer.tail_step, transfer.tail_step + TRANSFER_WORDS, LINE):
                 prefetch(m, place)

@@ -1,9 +1,9 @@
-"""A router of a network with credits: in each cycle virtual channels are given to heads, then the switch to flits.
+"""A router of a network with credits: in each cycle it computes routes, allocates output VCs, then the switch.
 
-The virtual channels that have a flit for the switch stand in `credit.bidders`, and at `credit.winners` for each output the one
-that its pointer chooses. A flit bids for an output of the switch from an input, of which a port has `input_speedup`. Of the
-flits at an input that want one output one bids. At `credit.bids` stand the inputs that want each output, as bits, then for
-each pair the place of the virtual channel that bids and its rank.
+`serve_router` looks at each input VC whose front can be seen, in the state that `credit_vc_states` draws. Those with a flit for
+the switch stand in `credit.switch_candidates`, and at `credit.winners` for each output the one that its pointer chooses. A port
+has `input_speedup` inputs of the switch; from each of them one flit requests each output. At `credit.switch_requests` stand the
+inputs that request each output, as bits, then for each pair the place of the input VC that requests and its rank.
 """
 
 from __future__ import annotations
@@ -16,50 +16,56 @@ from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.compile.prefetch import LINE, prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    ASK_WORDS,
     INPUT_WORDS,
     TRANSFER_WORDS,
-    ask_at,
-    channel_at,
+    VC_REQUEST_WORDS,
     input_at,
+    input_vc_at,
     link_at,
+    vc_request_at,
 )
 from kernels_jit.layout.records import (
-    BRANCHES,
-    COPIES,
+    HOP_CODE_BRANCHES,
+    HOP_CODE_ENDS,
     IS_COPY,
     NEVER,
     PLACE_BITS,
     PLACE_SHIFT,
-    WAY_ENDS,
 )
-from kernels_jit.simulate.credit_bids import (
-    BIDDER_SHIFT,
-    PORT_MASK,
-    PORT_SHIFT,
-    RANK_SHIFT,
-    bid,
-    have_credit,
-    is_guess,
-    label_of,
+from kernels_jit.simulate.credit_copies import (
+    begin_copies,
+    grant_copies_along,
+    note_winner,
+    serve_copies,
+    traverse_switch_as_copy,
 )
-from kernels_jit.simulate.credit_channels import add_ask, give_channels
-from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
-from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place, next_due
+from kernels_jit.simulate.credit_hop_codes import hop_code_of, hop_code_place, link_place, vc_set_of
+from kernels_jit.simulate.credit_input_vcs import WORD_VCS, input_vc_place, next_visible, visible_vcs
 from kernels_jit.simulate.credit_link import (
-    allowed_of,
-    cross,
+    allowed_vcs,
     first_from,
     free_by,
     front_of,
     has_credit,
-    held_channels,
+    held_vcs,
     is_free,
     next_step,
     take_front,
+    traverse_link,
 )
 from kernels_jit.simulate.credit_stages import begin_routing
-from kernels_jit.simulate.credit_ways import link_place, set_of, way_of, way_place
+from kernels_jit.simulate.credit_switch_requests import (
+    CANDIDATE_SHIFT,
+    PORT_MASK,
+    PORT_SHIFT,
+    RANK_SHIFT,
+    any_has_credit,
+    is_speculative,
+    request_place,
+    request_switch,
+)
+from kernels_jit.simulate.credit_vc_allocation import allocate_vcs, request_vc
+from kernels_jit.simulate.credit_vc_states import is_vc_active, is_vc_forked, is_vc_idle, is_vc_waiting
 
 _NONE = codes.NONE
 WINNER_MASK = (1 << PLACE_BITS) - 1
@@ -68,178 +74,184 @@ WINNER_MASK = (1 << PLACE_BITS) - 1
 @inlined
 def serve_router(m, op, times, credit, router, cycle):
     """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
-    next_cycle, asks, bidders, wanted = NEVER, 0, 0, np.int64(0)
-    asked, disputed = np.int64(0), np.int64(0)
+    next_cycle, requests, candidates, wanted = NEVER, 0, 0, np.int64(0)
+    requested, contended = np.int64(0), np.int64(0)
     outputs, inputs, mixed = np.int64(0), np.int64(0), np.int64(0)
     until_fs = free_by(credit, cycle)
     first = 0
     while first < router.room:  # shorter than a range with steps
-        todo = due_lanes(m, router, first, cycle)
+        todo = visible_vcs(m, router, first, cycle)
         while todo != 0:
             bit = lowest_bit(todo)
             todo &= todo - 1
-            lane = first + bit
-            place = lane_place(router, lane)
-            after = lane_place(router, first + lowest_bit(todo | np.int64(todo == 0) << bit))
-            channel = channel_at(m, place)
+            vc = first + bit
+            place = input_vc_place(router, vc)
+            after = input_vc_place(router, first + lowest_bit(todo | np.int64(todo == 0) << bit))
+            input_vc = input_vc_at(m, place)
             prefetch(m, after)
             if CHECKED:
-                seen = m[router.dues + lane]
-                assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
-            if channel.onward == _NONE:
-                fetch_way(m, after)
-                look_up(m, credit, router, channel, cycle)
-            if channel.ready > cycle:
-                next_cycle = min(next_cycle, channel.ready)
+                seen = m[router.visible_at + vc]
+                assert seen == front_of(m, input_vc).cycle, "a flit can be seen in another cycle than its router thinks"
+            if is_vc_idle(input_vc):
+                fetch_hop_code(m, after)
+                compute_route(m, credit, router, input_vc, cycle)
+            if input_vc.ready > cycle:
+                next_cycle = min(next_cycle, input_vc.ready)
                 continue
             next_cycle = cycle + 1
-            if rarely(channel.onward == COPIES):
-                asks, some, wants = serve_copies(m, credit, lane, channel, asks, cycle)
-                asked, disputed, wanted = asked | some, disputed | asked & some, wanted | wants
+            if rarely(is_vc_forked(input_vc)):
+                requests, some, wants = serve_copies(m, credit, vc, input_vc, requests, cycle)
+                requested, contended, wanted = requested | some, contended | requested & some, wanted | wants
                 continue
-            onward = link_at(m, channel.onward)
-            if channel.given == _NONE:
-                free = allowed_of(m, credit, channel) & ~held_channels(m, credit, onward, cycle)
+            out_link = link_at(m, input_vc.out_link)
+            if not is_vc_active(input_vc):
+                free = allowed_vcs(m, credit, input_vc) & ~held_vcs(m, credit, out_link, cycle)
                 if free == 0:
                     continue
-                some = np.int64(1) << onward.port
-                asked, disputed = asked | some, disputed | asked & some
-                asks = add_ask(m, credit, asks, place, lane, free)
+                some = np.int64(1) << out_link.port
+                requested, contended = requested | some, contended | requested & some
+                requests = request_vc(m, credit, requests, place, vc, free)
                 if credit.speculative == 0 or credit.allocator == codes.AGE:
                     continue
-                if onward.free_fs >= until_fs or not have_credit(m, onward, free, cycle):
+                if out_link.free_fs >= until_fs or not any_has_credit(m, out_link, free, cycle):
                     continue
-            elif onward.free_fs >= until_fs or not has_credit(m, channel.given, cycle):
+            elif out_link.free_fs >= until_fs or not has_credit(m, input_vc.out_vc, cycle):
                 continue
-            port, number = onward.port, (channel.input - router.switch) // INPUT_WORDS
+            port, number = out_link.port, (input_vc.input - router.switch) // INPUT_WORDS
             best, wants = credit.winners + port, credit.matches + number
             m[best] = min(
                 choose(outputs >> port & 1 == 0, NEVER, m[best]),
-                turn_to_pass(m, credit, onward, channel, place, number),
+                switch_turn(m, credit, out_link, input_vc, place, number),
             )
             some = choose(inputs >> number & 1 == 0, 0, m[wants]) | np.int64(1) << port
             m[wants], mixed = some, mixed | choose(some & (some - 1) == 0, 0, some)
             outputs, inputs = outputs | np.int64(1) << port, inputs | np.int64(1) << number
-            prefetch(m, channel.front)
-            m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
-            bidders += 1
-        first += WORD_LANES
+            prefetch(m, input_vc.front)
+            m[credit.switch_candidates + candidates] = place << CANDIDATE_SHIFT | port << PORT_SHIFT | number
+            candidates += 1
+        first += WORD_VCS
     if next_cycle > cycle + 1:
-        next_cycle = min(next_cycle, next_due(m, router, cycle))
-    if asks > 0 or bidders > 0 or wanted != 0:
-        heads, flits = (asks, asked, disputed), (bidders, outputs, mixed)
+        next_cycle = min(next_cycle, next_visible(m, router, cycle))
+    if requests > 0 or candidates > 0 or wanted != 0:
+        heads, flits = (requests, requested, contended), (candidates, outputs, mixed)
         allocate(m, op, times, credit, router, heads, flits, wanted, cycle)
     return next_cycle
 
 
 @inlined
 def allocate(m, op, times, credit, router, heads, flits, wanted, cycle):
-    """Give virtual channels to heads that ask and the switch to flits.
+    """Allocate output VCs to heads that request them, and the switch to flits.
 
-    `heads`: how many ask, and bits of the outputs that any, and that several of them, ask for. `flits`: how many bid, and bits
-    of the outputs that any has, and of those of inputs that want several. `wanted`: of outputs for which copies bid besides.
+    `heads`: the number of VC requests, and bits of the outputs with any and with several of them. `flits`: the number of
+    candidates for the switch, and bits of their outputs and of outputs of inputs that want several. `wanted`: bits of the
+    outputs that copies request.
     """
-    (asks, asked, disputed), (bidders, outputs, mixed) = heads, flits
-    if rarely(wanted != 0 or credit.allocator == codes.AGE):  # copies bid, or heads will that get a channel now
+    (requests, requested, contended), (candidates, outputs, mixed) = heads, flits
+    if rarely(
+        wanted != 0 or credit.allocator == codes.AGE
+    ):  # copies request, or heads will that get a virtual channel now
         mixed = np.int64(-1)
     if mixed != 0:
-        wanted |= bid_for(m, credit, bidders, mixed)
+        wanted |= request_outputs(m, credit, candidates, mixed)
         outputs &= ~mixed
-    if asks > 0:
-        give_channels(m, credit, router, asks, asked, disputed, cycle)
+    if requests > 0:
+        allocate_vcs(m, credit, router, requests, requested, contended, cycle)
         if rarely(credit.speculative == 1 and credit.allocator == codes.AGE):
-            wanted |= bid_by_age(m, credit, asks, cycle)
+            wanted |= request_switch_by_age(m, credit, requests, cycle)
     passed = np.int64(0)  # inputs
     while outputs != 0:
         place = m[credit.winners + lowest_bit(outputs)] & WINNER_MASK
         outputs &= outputs - 1
         if CHECKED:
-            into = np.int64(1) << input_at(m, channel_at(m, place).input).number
+            into = np.int64(1) << input_at(m, input_vc_at(m, place).input).number
             assert passed & into == 0, "two flits pass from one input"
             passed |= into
-        pass_alone(m, op, times, credit, router, place, cycle)
+        grant_switch_alone(m, op, times, credit, router, place, cycle)
     if wanted != 0:
-        give_switch(m, op, times, credit, router, wanted, cycle)
+        allocate_switch(m, op, times, credit, router, wanted, cycle)
 
 
 @inlined
-def turn_to_pass(m, credit, onward, channel, place, number):
-    """When a virtual channel at an input has its turn at an output that its pointer alone chooses for; ends in its place.
+def switch_turn(m, credit, out_link, input_vc, place, number):
+    """When an input VC has its turn at an output that its pointer alone chooses for; ends in its place.
 
-    Inputs come in turn from the output's pointer on, and at one input virtual channels by rank, as in `credit_bids.bid`. In
+    Inputs come in turn from the output's pointer on, and at one input virtual channels by rank, as in `request_switch`. In
     round robin heads that speculate come after all others.
     """
-    guesses = np.int64(channel.given == _NONE)
-    rank = channel.index - input_at(m, channel.input).first & PORT_MASK | guesses << PORT_SHIFT
-    turn = (number - onward.grant & PORT_MASK) << PORT_SHIFT + 1 | rank
+    guesses = np.int64(input_vc.out_vc == _NONE)
+    rank = input_vc.index - input_at(m, input_vc.input).first & PORT_MASK | guesses << PORT_SHIFT
+    turn = (number - out_link.grant & PORT_MASK) << PORT_SHIFT + 1 | rank
     turn |= (guesses & np.int64(credit.allocator == codes.ROUND_ROBIN)) << 2 * PORT_SHIFT + 1
     return turn << PLACE_BITS | place
 
 
 @inner
-def bid_for(m, credit, bidders, some):
-    """Of the virtual channels that have a flit for the switch those bid whose output is one of some. Returns these bits."""
+def request_outputs(m, credit, candidates, some):
+    """Candidates request their outputs if these are among some. Returns the bits of the outputs."""
     wanted = np.int64(0)
-    for number in range(bidders):
-        bidder = m[credit.bidders + number]
-        if some >> (bidder >> PORT_SHIFT & PORT_MASK) & 1:
-            wanted |= bid(m, credit, bidder >> BIDDER_SHIFT)
+    for number in range(candidates):
+        candidate = m[credit.switch_candidates + number]
+        if some >> (candidate >> PORT_SHIFT & PORT_MASK) & 1:
+            wanted |= request_switch(m, credit, candidate >> CANDIDATE_SHIFT)
     return wanted
 
 
 @inlined
-def fetch_way(m, place):
-    """Hint at the way of the flit at the front of a virtual channel."""
-    prefetch(m, way_place(m, next_step(front_of(m, channel_at(m, place)).flit)))
+def fetch_hop_code(m, place):
+    """Hint at the hop code of the flit at the front of an input VC."""
+    prefetch(m, hop_code_place(m, next_step(front_of(m, input_vc_at(m, place)).flit)))
 
 
 @inner
-def look_up(m, credit, router, channel, cycle):
-    """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
-    way = way_of(m, next_step(front_of(m, channel).flit))
+def compute_route(m, credit, router, input_vc, cycle):
+    """Route computation: the packet that has come to the front of a buffer gets its next link, or those of its branches."""
+    if CHECKED:
+        assert is_vc_idle(input_vc), "a packet is routed twice"
+        assert not is_vc_active(input_vc), "a packet is routed before the one ahead of it has left"
+    hop_code = hop_code_of(m, next_step(front_of(m, input_vc).flit))
     begun = begin_routing(m, router, cycle) if rarely(router.routing > 1) else cycle
-    channel.ready = begun + router.routing
-    if rarely(way & BRANCHES != 0):
-        begin_copies(m, credit, router, channel)
+    input_vc.ready = begun + router.routing
+    if rarely(hop_code & HOP_CODE_BRANCHES != 0):
+        begin_copies(m, credit, router, input_vc)
     else:
-        channel.onward, channel.is_last, channel.allowed = (
-            link_place(credit, way),
-            way & WAY_ENDS,
-            set_of(way),
+        input_vc.out_link, input_vc.is_last, input_vc.allowed = (
+            link_place(credit, hop_code),
+            hop_code & HOP_CODE_ENDS,
+            vc_set_of(hop_code),
         )
-        if way & WAY_ENDS:
-            place = front_of(m, channel).flit >> PLACE_SHIFT
+        if hop_code & HOP_CODE_ENDS:
+            place = front_of(m, input_vc).flit >> PLACE_SHIFT
             for line in range(0, TRANSFER_WORDS, LINE):
                 prefetch(m, place + line)
 
 
 @inner
-def bid_by_age(m, credit, asks, cycle):
-    """Heads that have just got a virtual channel with a credit bid, too. Returns the outputs' bits."""
+def request_switch_by_age(m, credit, requests, cycle):
+    """Heads that have just got an output VC with a credit request the switch, too. Returns the outputs' bits."""
     wanted = np.int64(0)
-    for number in range(asks):
-        ask = ask_at(m, credit.asks + number * ASK_WORDS)
-        channel = channel_at(m, ask.channel)
-        if channel.given == _NONE or not is_free(credit, link_at(m, channel.onward), cycle):
+    for number in range(requests):
+        request = vc_request_at(m, credit.vc_requests + number * VC_REQUEST_WORDS)
+        input_vc = input_vc_at(m, request.input_vc)
+        if not is_vc_active(input_vc) or not is_free(credit, link_at(m, input_vc.out_link), cycle):
             continue
-        if has_credit(m, channel.given, cycle):
-            wanted |= bid(m, credit, ask.channel)
+        if has_credit(m, input_vc.out_vc, cycle):
+            wanted |= request_switch(m, credit, request.input_vc)
     return wanted
 
 
 @inner
-def give_switch(m, op, times, credit, router, wanted, cycle):
-    """Pass flits through the switch: at most one from each of its inputs and one to each output. Bids are void afterwards."""
+def allocate_switch(m, op, times, credit, router, wanted, cycle):
+    """Flits pass the switch: at most one from each of its inputs and one to each output. Requests are void afterwards."""
     if credit.allocator == codes.ISLIP:
-        pass_as_granted(m, op, times, credit, router, wanted, cycle)
+        allocate_switch_islip(m, op, times, credit, router, wanted, cycle)
     elif credit.allocator == codes.AGE:
-        pass_by_age(m, op, times, credit, router, wanted, cycle)
+        allocate_switch_by_age(m, op, times, credit, router, wanted, cycle)
     else:
-        pass_as_chosen(m, op, times, credit, router, wanted, cycle)
+        allocate_switch_round_robin(m, op, times, credit, router, wanted, cycle)
     if rarely(credit.copied != 0):
-        pass_along(m, op, times, credit, wanted, cycle)
+        grant_copies_along(m, op, times, credit, wanted, cycle)
     while wanted != 0:
-        m[credit.bids + lowest_bit(wanted)] = 0
+        m[credit.switch_requests + lowest_bit(wanted)] = 0
         wanted &= wanted - 1
 
 
@@ -250,7 +262,7 @@ def input_of(m, router, into):
 
 
 @inner
-def pass_as_granted(m, op, times, credit, router, wanted, cycle):
+def allocate_switch_islip(m, op, times, credit, router, wanted, cycle):
     """iSLIP: each output grants an input, each input accepts an output; in each iteration."""
     used_inputs, used_outputs = np.int64(0), np.int64(0)
     granted = credit.matches  # by input: outputs that grant it, as bits
@@ -258,7 +270,7 @@ def pass_as_granted(m, op, times, credit, router, wanted, cycle):
         inputs, todo = np.int64(0), wanted & ~used_outputs
         while todo != 0:
             output = lowest_bit(todo)
-            some = m[credit.bids + output] & ~used_inputs
+            some = m[credit.switch_requests + output] & ~used_inputs
             todo &= todo - 1
             if some == 0:
                 continue
@@ -273,11 +285,11 @@ def pass_as_granted(m, op, times, credit, router, wanted, cycle):
             inputs &= inputs - 1
             output = first_from(m[granted + into], input_of(m, router, into).accept)
             used_outputs |= np.int64(1) << output
-            pass_on(m, op, times, credit, router, into, output, iteration == 0, cycle)
+            grant_switch(m, op, times, credit, router, into, output, iteration == 0, cycle)
 
 
 @inner
-def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
+def allocate_switch_round_robin(m, op, times, credit, router, wanted, cycle):
     """Round robin: each input chooses an output, each output takes one of the inputs that have chosen it.
 
     Both prefer those whose flits have a virtual channel to heads that speculate.
@@ -288,12 +300,12 @@ def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
     while todo != 0:
         output = lowest_bit(todo)
         m[chosen + output] = 0
-        inputs |= m[credit.bids + output]
+        inputs |= m[credit.switch_requests + output]
         todo &= todo - 1
     while inputs != 0:
         into = lowest_bit(inputs)
         inputs &= inputs - 1
-        some, firm = list_bids(m, credit, wanted, into)
+        some, firm = list_requests(m, credit, wanted, into)
         output = first_from(choose(firm != 0, firm, some), input_of(m, router, into).accept)
         bit, mine = np.int64(1) << output, np.int64(1) << into
         if firm == 0 and firmly & bit != 0:
@@ -305,24 +317,24 @@ def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
         wanted &= wanted - 1
         if m[chosen + output] != 0:
             into = first_from(m[chosen + output], link_at(m, m[router.outputs + output]).grant)
-            pass_on(m, op, times, credit, router, into, output, True, cycle)
+            grant_switch(m, op, times, credit, router, into, output, True, cycle)
 
 
 @inlined
-def list_bids(m, credit, wanted, into):
-    """The bits of the outputs that an input bids for, and of these of those that it has no head for which speculates."""
+def list_requests(m, credit, wanted, into):
+    """The bits of the outputs that an input requests, and of those that it requests for no head that speculates."""
     some, firm = np.int64(0), np.int64(0)
     while wanted != 0:
         output = lowest_bit(wanted)
         wanted &= wanted - 1
-        bit = (m[credit.bids + output] >> into & 1) << output
+        bit = (m[credit.switch_requests + output] >> into & 1) << output
         some |= bit
-        firm |= choose(is_guess(m, credit, output, into), 0, bit)
+        firm |= choose(is_speculative(m, credit, output, into), 0, bit)
     return some, firm
 
 
 @inner
-def pass_by_age(m, op, times, credit, router, wanted, cycle):
+def allocate_switch_by_age(m, op, times, credit, router, wanted, cycle):
     """The flit that has been longest in its buffer passes; then the next of those whose input and output are not used."""
     used = np.int64(0)  # inputs
     while wanted != 0:
@@ -330,69 +342,74 @@ def pass_by_age(m, op, times, credit, router, wanted, cycle):
         while todo != 0:
             output = lowest_bit(todo)
             todo &= todo - 1
-            some = m[credit.bids + output] & ~used
+            some = m[credit.switch_requests + output] & ~used
             while some != 0:
                 into = lowest_bit(some)
                 some &= some - 1
-                came = m[label_of(credit, output, into) + 1] >> RANK_SHIFT
+                came = m[request_place(credit, output, into) + 1] >> RANK_SHIFT
                 if came < oldest:
                     oldest, best_into, best_output = came, into, output
         if best_output == _NONE:
             return
         wanted &= ~(np.int64(1) << best_output)
         used |= np.int64(1) << best_into
-        pass_on(m, op, times, credit, router, best_into, best_output, False, cycle)
+        grant_switch(m, op, times, credit, router, best_into, best_output, False, cycle)
 
 
 @inner
-def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
-    """The flit that bids passes the switch from an input to an output, unless it speculated and has no channel or credit."""
-    place = m[label_of(credit, output, into)]
-    m[credit.bids + output] = 0  # it is not taken by a copy that goes along
+def grant_switch(m, op, times, credit, router, into, output, is_turned, cycle):
+    """The flit that requests an output from an input passes, unless it speculated and has no virtual channel or credit."""
+    place = m[request_place(credit, output, into)]
+    m[credit.switch_requests + output] = 0  # it is not taken by a copy that goes along
     if CHECKED:
-        assert channel_at(m, place).onward == m[router.outputs + output], (
-            "a flit passes to another output than it bids for"
+        assert input_vc_at(m, place).out_link == m[router.outputs + output], (
+            "a flit passes to another output than it requested"
         )
     if turn_pointers(m, credit, router, place, is_turned, cycle):
-        if rarely(channel_at(m, place).is_last >= IS_COPY):
-            pass_copy(m, op, times, credit, place, cycle)
+        if rarely(input_vc_at(m, place).is_last >= IS_COPY):
+            traverse_switch_as_copy(m, op, times, credit, place, cycle)
             note_winner(m, credit, into, place)
         else:
-            pass_flit(m, op, times, credit, place, cycle)
+            traverse_switch(m, op, times, credit, place, cycle)
 
 
 @inlined
-def pass_alone(m, op, times, credit, router, place, cycle):
-    """As `pass_on`, for a flit that passes whatever others bid for (docs/engine.md, "Networks with credits")."""
+def grant_switch_alone(m, op, times, credit, router, place, cycle):
+    """As `grant_switch`, for a flit that passes whatever others request (docs/credits.md, "Requests without arbiters")."""
     if turn_pointers(m, credit, router, place, True, cycle):
-        pass_flit(m, op, times, credit, place, cycle)
+        traverse_switch(m, op, times, credit, place, cycle)
 
 
 @inlined
 def turn_pointers(m, credit, router, place, is_turned, cycle):
-    """A bid has got its output: pointers move past it. Returns whether a flit can pass."""
-    channel = channel_at(m, place)
-    into, onward = input_at(m, channel.input), link_at(m, channel.onward)
+    """A request has got its output: pointers move past it. Returns whether a flit can pass."""
+    input_vc = input_vc_at(m, place)
+    into, out_link = input_at(m, input_vc.input), link_at(m, input_vc.out_link)
+    if CHECKED:
+        is_guess = credit.speculative == 1 and is_vc_waiting(input_vc, cycle)
+        assert is_vc_active(input_vc) or is_guess, "a flit gets the switch before its packet may request an output VC"
     if is_turned:
-        grant, accept = into.number + 1, onward.port + 1
-        onward.grant = 0 if grant == router.ports * credit.input_speedup else grant
+        grant, accept = into.number + 1, out_link.port + 1
+        out_link.grant = 0 if grant == router.ports * credit.input_speedup else grant
         into.accept = 0 if accept == router.ports else accept
-    turn = channel.index + credit.input_speedup
-    turn -= into.channel_n & -np.int64(turn >= into.channel_n)  # without a branch
-    while turn >= into.channel_n:
-        turn -= into.channel_n
+    turn = input_vc.index + credit.input_speedup
+    turn -= into.vc_n & -np.int64(turn >= into.vc_n)  # without a branch
+    while turn >= into.vc_n:
+        turn -= into.vc_n
     into.first = turn
-    return channel.given != _NONE and has_credit(m, channel.given, cycle)
+    return is_vc_active(input_vc) and has_credit(m, input_vc.out_vc, cycle)
 
 
 @inlined
-def pass_flit(m, op, times, credit, place, cycle):
+def traverse_switch(m, op, times, credit, place, cycle):
     """The flit at the front of a virtual channel passes the switch."""
-    channel = channel_at(m, place)
-    flit, is_last = take_front(m, credit, channel, cycle), channel.is_last == 1
-    onward, given = link_at(m, channel.onward), channel.given
+    input_vc = input_vc_at(m, place)
+    if CHECKED:
+        assert is_vc_active(input_vc), "a flit passes the switch without an output VC"
+    flit, is_last = take_front(m, credit, input_vc, cycle), input_vc.is_last == 1
+    out_link, out_vc = link_at(m, input_vc.out_link), input_vc.out_vc
     if CHECKED:
         assert _NONE == -1, "NONE is not all bits"
     tail = -(flit & 1)  # all bits, which are NONE, or no bit
-    channel.onward, channel.given = channel.onward | tail, channel.given | tail
-    cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, False)
+    input_vc.out_link, input_vc.out_vc = input_vc.out_link | tail, input_vc.out_vc | tail
+    traverse_link(m, op, times, credit, out_link, out_vc, flit + 2, is_last, cycle, False)

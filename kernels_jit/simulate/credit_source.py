@@ -8,11 +8,11 @@ from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import link_at, route_at, transfer_at
-from kernels_jit.layout.records import NEVER, PLACE_SHIFT, WAY_ENDS
-from kernels_jit.simulate.credit_link import cross, first_from, has_credit, held_channels, is_idle, sender_of
+from kernels_jit.layout.records import HOP_CODE_ENDS, NEVER, PLACE_SHIFT
+from kernels_jit.simulate.credit_hop_codes import hop_code_of, vcs_on
+from kernels_jit.simulate.credit_link import first_from, has_credit, held_vcs, is_idle, output_vc_of, traverse_link
 from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
 from kernels_jit.simulate.credit_waits import charge_source
-from kernels_jit.simulate.credit_ways import channels_on, way_of
 
 _NONE = codes.NONE
 
@@ -43,7 +43,7 @@ def serve_source(m, op, times, credit, link, cycle):
         if link.taken == _NONE:
             is_known = credit.outstanding > 0 and link.packets == credit.outstanding and link.returned_n > 0
             return m[link.returns] if is_known else cycle + 1
-    if not has_credit(m, sender_of(link, link.taken), cycle):
+    if not has_credit(m, output_vc_of(link, link.taken), cycle):
         return cycle + 1
     place, flits, start_fs = link.first, transfer.flits, transfer.start_fs
     link.flits_sent += 1
@@ -60,11 +60,11 @@ def serve_source(m, op, times, credit, link, cycle):
 def send(m, op, times, credit, link, place, number, cycle):
     """A source sends a flit of the packet under way, which takes the first link of a step of its transfer's route."""
     link.flits_left -= 1
-    is_tail, given = link.flits_left == 0, sender_of(link, link.taken)
+    is_tail, out_vc = link.flits_left == 0, output_vc_of(link, link.taken)
     if is_tail:
         link.taken = _NONE
-    flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_of(m, number) & WAY_ENDS != 0
-    cross(m, op, times, credit, link, given, flit, is_last, cycle, True)
+    flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, hop_code_of(m, number) & HOP_CODE_ENDS != 0
+    traverse_link(m, op, times, credit, link, out_vc, flit, is_last, cycle, True)
 
 
 @inlined
@@ -74,7 +74,7 @@ def begin_packet(m, credit, link, transfer, cycle):
         forget_packets(m, link, cycle)
         if link.packets == credit.outstanding:
             return
-    take_channel(m, credit, link, channels_on(m, credit, way_of(m, transfer.from_step)), cycle)
+    take_vc(m, credit, link, vcs_on(m, credit, hop_code_of(m, transfer.from_step)), cycle)
     if link.taken != _NONE:
         left = transfer.flits - link.flits_sent
         link.flits_left = 1 if left == 1 else min(left, route_at(m, transfer.route).packet_flits)
@@ -82,12 +82,12 @@ def begin_packet(m, credit, link, transfer, cycle):
 
 
 @inlined
-def take_channel(m, credit, link, allowed, cycle):
+def take_vc(m, credit, link, allowed, cycle):
     """A packet takes the next virtual channel in turn, of those allowed, that is free and has a credit, if there is one."""
-    turn, free = link.taken_last + 1, allowed & ~held_channels(m, credit, link, cycle)
+    turn, free = link.taken_last + 1, allowed & ~held_vcs(m, credit, link, cycle)
     while free != 0:
-        index = first_from(free, 0 if turn == link.channel_n else turn)
-        if has_credit(m, sender_of(link, index), cycle):
+        index = first_from(free, 0 if turn == link.vc_n else turn)
+        if has_credit(m, output_vc_of(link, index), cycle):
             link.taken = link.taken_last = index
             link.held |= np.int64(1) << index
             return

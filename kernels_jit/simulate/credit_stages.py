@@ -40,5 +40,5 @@ def pass_crossbar(m, link, fs, is_sent):
 
 @inlined
 def sent_fs(m, link):
-    """Until when a link sends the flits that it has been given."""
+    """Until when a link sends the flits that have left the switch."""
     return m[link.stages + STAGES_WORDS + link.port] if link.stages != 0 else link.free_fs

@@ -17,28 +17,29 @@ from kernels_jit.layout.access import (
     STATION_WORDS,
     WAITS_WORDS,
     buffered_at,
-    channel_at,
     copy_at,
     input_at,
+    input_vc_at,
     link_at,
     seen_front_at,
     state_at,
 )
 from kernels_jit.layout.records import word_of
 from kernels_jit.simulate.credit_copies import is_waiting
-from kernels_jit.simulate.credit_lanes import WORD_LANES, due_lanes, lane_place
+from kernels_jit.simulate.credit_input_vcs import WORD_VCS, input_vc_place, visible_vcs
 from kernels_jit.simulate.credit_link import (
-    allowed_of,
-    channel_slots,
+    allowed_vcs,
     count_flits,
     has_credit,
-    held_channels,
+    held_vcs,
     is_free,
     slot_after,
+    vc_slots,
 )
 from kernels_jit.simulate.credit_queue import first_cycle
-from kernels_jit.simulate.credit_router import look_up
+from kernels_jit.simulate.credit_router import compute_route
 from kernels_jit.simulate.credit_stages import sent_fs
+from kernels_jit.simulate.credit_vc_states import is_vc_active, is_vc_forked, is_vc_idle
 
 _NONE = codes.NONE
 _LOW = (1 << r.CARRY_SHIFT) - 1
@@ -63,25 +64,25 @@ def charge(m, credit, link, cause, flits, fs):
 def look_at_fronts(m, credit, router, cycle):
     """Keep in scratch what the flits at the fronts of a router's buffers wait for if they stay. Returns how many there are."""
     seen = 0
-    for first in range(0, router.room, WORD_LANES):
-        todo = due_lanes(m, router, first, cycle)
+    for first in range(0, router.room, WORD_VCS):
+        todo = visible_vcs(m, router, first, cycle)
         while todo != 0:
-            lane = first + lowest_bit(todo)
+            vc = first + lowest_bit(todo)
             todo &= todo - 1
-            place = lane_place(router, lane)
-            channel = channel_at(m, place)
-            if channel.onward == _NONE:
-                look_up(m, credit, router, channel, cycle)
-            if channel.onward != r.COPIES:
-                keep_front(m, credit, place, place, count_flits(m, channel), True, seen, cycle)
+            place = input_vc_place(router, vc)
+            input_vc = input_vc_at(m, place)
+            if is_vc_idle(input_vc):
+                compute_route(m, credit, router, input_vc, cycle)
+            if not is_vc_forked(input_vc):
+                keep_front(m, credit, place, place, count_flits(m, input_vc), True, seen, cycle)
                 seen += 1
                 continue
             is_first = True
-            for number in range(channel.allowed):
-                at = channel.given + number * COPY_WORDS
+            for number in range(input_vc.allowed):
+                at = input_vc.out_vc + number * COPY_WORDS
                 copy = copy_at(m, at)
                 if copy.is_over == 0 and is_waiting(m, copy, cycle):
-                    left = count_flits(m, channel) - copy.passed
+                    left = count_flits(m, input_vc) - copy.passed
                     keep_front(m, credit, place, at, left, is_first, seen, cycle)
                     seen, is_first = seen + 1, False
     return seen
@@ -89,10 +90,10 @@ def look_at_fronts(m, credit, router, cycle):
 
 @inner
 def keep_front(m, credit, place, at, left, is_first, seen, cycle):
-    """Keep what the front of a virtual channel, or of a copy there, waits for; `left` flits have not passed."""
-    kept, front = seen_front_at(m, credit.fronts + seen * FRONT_WORDS), channel_at(m, at)
-    kept.channel, kept.at, kept.onward, kept.left = place, at, front.onward, left
-    kept.behind = count_behind(m, front.front, channel_slots(m, channel_at(m, place)), left, is_first, cycle)
+    """Keep what the front of an input VC, or of a copy there, waits for; `left` flits have not passed."""
+    kept, front = seen_front_at(m, credit.fronts + seen * FRONT_WORDS), input_vc_at(m, at)
+    kept.input_vc, kept.at, kept.out_link, kept.left = place, at, front.out_link, left
+    kept.behind = count_behind(m, front.front, vc_slots(m, input_vc_at(m, place)), left, is_first, cycle)
     kept.cause = find_cause(m, credit, front, cycle)
 
 
@@ -112,25 +113,25 @@ def count_behind(m, place, slots, left, is_first, cycle):
 @inlined
 def count_left(m, place, at):
     """How many flits in the buffer of a virtual channel have not passed, or of these have no copy there that has."""
-    left = count_flits(m, channel_at(m, place))
+    left = count_flits(m, input_vc_at(m, place))
     return left if at == place else left - copy_at(m, at).passed
 
 
 @inner
-def find_cause(m, credit, channel, cycle):
+def find_cause(m, credit, input_vc, cycle):
     """Why the flit at the front of a buffer stays there in a cycle, if it does."""
-    if channel.ready > cycle:
+    if input_vc.ready > cycle:
         return _PIPELINE
-    onward = link_at(m, channel.onward)
-    if channel.given == _NONE:
+    out_link = link_at(m, input_vc.out_link)
+    if not is_vc_active(input_vc):
         return (
             _NO_CHANNEL
-            if allowed_of(m, credit, channel) & ~held_channels(m, credit, onward, cycle) == 0
+            if allowed_vcs(m, credit, input_vc) & ~held_vcs(m, credit, out_link, cycle) == 0
             else _LOST_CHANNEL
         )
-    if not has_credit(m, channel.given, cycle):
+    if not has_credit(m, input_vc.out_vc, cycle):
         return _NO_CREDIT
-    return _LOST_SWITCH if is_free(credit, onward, cycle) else _LINK_BUSY
+    return _LOST_SWITCH if is_free(credit, out_link, cycle) else _LINK_BUSY
 
 
 @inner
@@ -138,27 +139,29 @@ def charge_fronts(m, credit, seen, cycle):
     """The router has been served: charge the cycle to what its fronts waited for, unless they have moved."""
     for number in range(seen):
         kept = seen_front_at(m, credit.fronts + number * FRONT_WORDS)
-        onward, cause = link_at(m, kept.onward), kept.cause
-        if count_left(m, kept.channel, kept.at) < kept.left:
-            charge(m, credit, onward, _LINK_BUSY, 1, sent_fs(m, onward) - onward.full_fs - cycle * credit.cycle_fs)
+        out_link, cause = link_at(m, kept.out_link), kept.cause
+        if count_left(m, kept.input_vc, kept.at) < kept.left:
+            charge(
+                m, credit, out_link, _LINK_BUSY, 1, sent_fs(m, out_link) - out_link.full_fs - cycle * credit.cycle_fs
+            )
             cause = _MOVES
-        elif cause == _LOST_CHANNEL and channel_at(m, kept.at).given != _NONE:
+        elif cause == _LOST_CHANNEL and is_vc_active(input_vc_at(m, kept.at)):
             cause = _PIPELINE
-        charge(m, credit, onward, cause, 1, credit.cycle_fs)
-        charge(m, credit, onward, _QUEUEING, kept.behind, credit.cycle_fs)
+        charge(m, credit, out_link, cause, 1, credit.cycle_fs)
+        charge(m, credit, out_link, _QUEUEING, kept.behind, credit.cycle_fs)
 
 
 @inlined
 def charge_source(m, credit, link, flits, fs):
-    """The last of some flits that stood before a link since a time crosses it: charge how much later that is than alone."""
+    """The last of some flits that stood before a link since a time traverses it: charge how much later that is than alone."""
     if credit.waits != _NONE:
         since_fs = first_cycle(credit, fs) * credit.cycle_fs
         charge(m, credit, link, _SOURCE, 1, sent_fs(m, link) - flits * link.full_fs - since_fs)
 
 
 @inlined
-def charge_memory(m, credit, channel, since, cycle):
+def charge_memory(m, credit, input_vc, since, cycle):
     """A flit that could be seen in a buffer of a memory since a cycle leaves it."""
     if credit.waits != _NONE:
-        link = link_at(m, input_at(m, channel.input).link)
+        link = link_at(m, input_at(m, input_vc.input).link)
         charge(m, credit, link, _MEMORY, 1, (cycle - since) * credit.cycle_fs)

@@ -21,7 +21,7 @@ from kernels_jit.layout.access import (
     wait_at,
 )
 from kernels_jit.layout.records import OP_WORDS
-from kernels_jit.simulate.credit_ways import way_place
+from kernels_jit.simulate.credit_hop_codes import hop_code_place
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.job_pool import new_job
 from kernels_jit.simulate.servers import add, is_met, request, start_plan
@@ -56,7 +56,7 @@ def fetch_moves(m, op, row, end):
             prefetch(m, state.routes + move.route * ROUTE_WORDS)
         move = move_at(op, row)
         if move.code == codes.MOVE:
-            prefetch(m, way_place(m, route_at(m, move.route).start))
+            prefetch(m, hop_code_place(m, route_at(m, move.route).start))
 
 
 @inner

@@ -204,28 +204,33 @@ def _credits(session: Session) -> Iterator[str]:
     Its receiver knows since when its front can be seen, or that it has none.
     """
     memory = session._memory
-    channels, senders, flits_held = memory.credit.channels, memory.credit.senders, memory.credit.held
+    input_vcs, output_vcs, flits_held = memory.credit.input_vcs, memory.credit.output_vcs, memory.credit.held
     buffers = memory.credit.buffers.tolist()
     for number, buffer in enumerate(buffers):
-        slots = list_slots(memory, *buffer, int(senders["back"][number]))
+        slots = list_slots(memory, *buffer, int(output_vcs["back"][number]))
         credits = len(slots) - flits_held[number]
         if (slots["flit"][:credits] != NONE).any() or (slots["flit"][credits:] == NONE).any():
             yield f"channel {number} has lost or gained a credit"
         if (np.diff(slots["cycle"][:credits]) < 0).any():
             yield "a credit stands before one that can be used sooner"
-        if senders["credited"][number] and not (credits and slots["cycle"][0] < memory.credit["served"]):
+        if output_vcs["credited"][number] and not (credits and slots["cycle"][0] < memory.credit["served"]):
             yield "a sender knows of a credit that is not back"
+    taken = input_vcs["out_vc"][(input_vcs["out_link"] >= 0) & (input_vcs["out_vc"] != NONE)]
+    if len(np.unique(taken)) < len(taken):
+        yield "two packets hold one virtual channel"
+    if (input_vcs["out_vc"][input_vcs["out_link"] == NONE] != NONE).any():
+        yield "an idle virtual channel holds another"
     links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
-    for channel, held, edge in zip(channels, flits_held, memory.credit.link_of_channel, strict=True):
+    for input_vc, held, edge in zip(input_vcs, flits_held, memory.credit.link_of_vc, strict=True):
         if links["receiver"][edge] == NONE:
             continue
-        seen = memory.words[links["dues"][edge] + channel["index"]]
+        seen = memory.words[links["visible_at"][edge] + input_vc["index"]]
         if (seen != NEVER) != (held > 0):
             yield f"a channel of link {edge} has {held} flits and its receiver thinks otherwise"
-        elif seen != NEVER and seen != memory.words[channel["front"]]:
+        elif seen != NEVER and seen != memory.words[input_vc["front"]]:
             yield "the front of a buffer can be seen in another cycle than its receiver thinks"
     for number in np.flatnonzero(flits_held):
-        slots = list_slots(memory, *buffers[number], int(channels["front"][number]))[: flits_held[number]]
+        slots = list_slots(memory, *buffers[number], int(input_vcs["front"][number]))[: flits_held[number]]
         flits = slots["flit"]
         if (np.diff(slots["cycle"]) < 0).any():
             yield "a flit overtakes another in a buffer"

@@ -18,7 +18,7 @@ from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.lower import Traffic
 from kernels_jit.layout import records as r
 from kernels_jit.layout.codes import NONE
-from kernels_jit.layout.records import PATCH_ACTORS
+from kernels_jit.layout.records import BLOCK_ACTORS
 
 MESHES = {
     "small": {},
@@ -48,7 +48,7 @@ def run(program: Program, windows: int, level: np.ndarray | None = None) -> Sess
     if level is not None:
         starts = np.append(0, np.cumsum(np.bincount(level, minlength=credit["levels"])))
         memory.words[credit["level_starts"] :][: len(starts)] = starts
-        memory.words[credit["level_patches"] :][: len(level)] = np.argsort(level, kind="stable")
+        memory.words[credit["level_blocks"] :][: len(level)] = np.argsort(level, kind="stable")
     session.run()
     return session
 
@@ -59,8 +59,8 @@ def find_levels_of(machine: Machine) -> tuple[np.ndarray, np.ndarray]:
     assert memory.credit is not None
     rows = memory.rows(memory.credit["links"], r.LINK, machine.edge_count)
     links = np.stack([rows["source"], rows["receiver"]], axis=1).astype(np.int64)
-    level = find_levels(memory.credit["patches"], links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
-    return np.repeat(level, PATCH_ACTORS), links
+    level = find_levels(memory.credit["actor_blocks"], links, np.stack([machine.edge_src, machine.edge_dst], axis=1))
+    return np.repeat(level, BLOCK_ACTORS), links
 
 
 @pytest.mark.parametrize("fields", MESHES.values(), ids=MESHES)
@@ -79,23 +79,23 @@ def test_levels_of_neighbours_differ_by_one_at_most(fields: dict[str, Any]) -> N
 @pytest.mark.parametrize("seed", range(20))
 def test_levels_are_the_distances_from_the_first_patch_of_each_part(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    patches, links = int(rng.integers(1, 30)), int(rng.integers(0, 60))
-    actors = rng.integers(0, patches * PATCH_ACTORS, (links, 2))
+    blocks, links = int(rng.integers(1, 30)), int(rng.integers(0, 60))
+    actors = rng.integers(0, blocks * BLOCK_ACTORS, (links, 2))
     actors[rng.random(links) < 0.3, 1] = NONE
     nodes = rng.integers(0, 20, (links, 2))
     near = networkx.Graph()
-    near.add_nodes_from(range(patches))
+    near.add_nodes_from(range(blocks))
     for (sender, receiver), (_, dst) in zip(actors.tolist(), nodes.tolist(), strict=True):
         others = [receiver] if receiver != NONE else actors[nodes[:, 0] == dst, 0].tolist()
-        near.add_edges_from((sender // PATCH_ACTORS, other // PATCH_ACTORS) for other in others)
-    found = find_levels(patches, actors, nodes)
+        near.add_edges_from((sender // BLOCK_ACTORS, other // BLOCK_ACTORS) for other in others)
+    found = find_levels(blocks, actors, nodes)
     for part in networkx.connected_components(near):
         expected = networkx.single_source_shortest_path_length(near, min(part))
         assert {patch: int(found[patch]) for patch in part} == expected
 
 
 def test_parts_of_a_network_that_are_not_joined_have_levels_of_their_own() -> None:
-    links = np.array([[0, PATCH_ACTORS], [PATCH_ACTORS, 0], [3 * PATCH_ACTORS, NONE], [4 * PATCH_ACTORS, NONE]])
+    links = np.array([[0, BLOCK_ACTORS], [BLOCK_ACTORS, 0], [3 * BLOCK_ACTORS, NONE], [4 * BLOCK_ACTORS, NONE]])
     nodes = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])
     assert find_levels(6, links, nodes).tolist() == [0, 1, 0, 0, 1, 0]
 
@@ -150,7 +150,7 @@ def test_a_transfer_that_something_follows_from_is_waited_for_window_by_window()
 def test_levels_in_a_wrong_order_are_noticed() -> None:
     program = uniform({"w": 24, "h": 12}, 4, seed=1)
     level, _ = find_levels_of(program.machine)
-    wrong = level[::PATCH_ACTORS] * 3 % (level.max() + 1)
-    assert (wrong != level[::PATCH_ACTORS]).any()
+    wrong = level[::BLOCK_ACTORS] * 3 % (level.max() + 1)
+    assert (wrong != level[::BLOCK_ACTORS]).any()
     with pytest.raises(AssertionError, match="an actor is woken for a cycle that is over for it"):
         run(program, 4, level=wrong)

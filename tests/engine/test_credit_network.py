@@ -285,7 +285,7 @@ def test_ways_of_routes_that_come_later_stand_beside_those_that_are_known():
                 session.lay()
         memory, _ = session.lay()
         steps = int(machine.routing.tables().start[-1])
-        found.append(memory.words[memory["ways"] :].view(np.uint32)[:steps].tolist())
+        found.append(memory.words[memory["hop_codes"] :].view(np.uint32)[:steps].tolist())
         assert steps == 3 + 4 + 5 + 6
     assert found[0] == found[1]
     assert 0 not in found[0]

@@ -38,10 +38,10 @@ def test_fields_may_be_parts_of_words():
 
 
 def test_a_copy_has_what_a_virtual_channel_has_in_the_same_place():
-    both = set(records.COPY.names or ()) & set(records.CHANNEL.names or ())
-    assert {"front", "onward", "given", "ready", "is_last", "input", "allowed", "accept"} <= both
-    assert all((records.COPY.fields or {})[name] == (records.CHANNEL.fields or {})[name] for name in both)
-    assert (records.COPY.fields or {})["lane"] == (records.CHANNEL.fields or {})["index"]
+    both = set(records.COPY.names or ()) & set(records.INPUT_VC.names or ())
+    assert {"front", "out_link", "out_vc", "ready", "is_last", "input", "allowed", "accept"} <= both
+    assert all((records.COPY.fields or {})[name] == (records.INPUT_VC.fields or {})[name] for name in both)
+    assert (records.COPY.fields or {})["vc"] == (records.INPUT_VC.fields or {})["index"]
 
 
 def test_records_that_a_cache_line_holds_do():
