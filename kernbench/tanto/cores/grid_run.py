@@ -37,6 +37,7 @@ class GridRun:
         self.over: dict[int, list[PipePart]] = {}  # pipes over a local's part, by its id()
         self.races = RaceNotes()
         self.outside: dict[str, str] = {}  # by place: a sentence
+        self.warnings: dict[str, str] = {}  # on calls that are missing: by place and call, a sentence
 
     # Parts on other cores
 
@@ -81,6 +82,17 @@ class GridRun:
     def pipes_over(self, part: LocalPart) -> list[PipePart]:
         """The pipes that lie over a local on its core."""
         return self.over.get(id(part), [])
+
+    def note_unread(self) -> None:
+        """Warn of pipes that end with tiles for which nobody waited."""
+        for id, parts in self.pipes.items():
+            for (x, y), part in parts.items():
+                if part.pushed > part.waited:
+                    left = part.pushed - part.waited
+                    self.warnings.setdefault(
+                        f"pipe {id}",
+                        f"{part} on core {x},{y} ends with {left} tiles that no wait_front was for; is a pop_front missing?",
+                    )
 
     # Outside of buffers
 

@@ -81,13 +81,13 @@ class PipePart:
 
     __slots__ = (
         "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "twins",
-        "waiters",
+        "waited", "waiters",
     )  # fmt: skip
 
     def __init__(self, id: int, core: Core, kind: int, fmt: Format, tiles: int, frame: int, data: np.ndarray) -> None:
         self.id, self.core, self.kind, self.fmt, self.tiles, self.frame = id, core, kind, fmt, tiles, frame
         self.data = data
-        self.pushed = self.popped = 0  # tiles
+        self.pushed = self.popped = self.waited = 0  # tiles; waited: that a kernel waited for, or popped
         self.pushes: list[tuple[int, int, int]] = []  # (tiles pushed with it, thread, row) of each push
         self.waiters: list[Kernel] = []
         self.matrices: list[np.ndarray | None] = [None] * tiles  # float32[32, 32] of tiles as far as they are known

@@ -17,6 +17,7 @@ from kernbench.tanto.language.types import UINT32, Scalar, wrap_value
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
+    from kernbench.tanto.timing.row_buffer import Row
 
 HALF = 1 << 31
 Part = TypeVar("Part", LocalPart, PipePart)
@@ -94,6 +95,15 @@ class CopyEnd(ABC, Generic[Part]):
     def check_target(self, part: Part, offset: int, count: int) -> None:
         """Check that elements may be written. Errors: TantoError."""
 
+    def check_room(self, call: str, offset: int, count: int) -> None:
+        """Warn of elements that are written to no frame of this kernel."""
+
+    def check_there(self, call: str, offset: int, count: int) -> None:
+        """Warn of elements that were not waited for, and let them come if they will."""
+
+    def note_far(self, part: Part, end: int, row: Row) -> None:
+        """Note a transfer to elements of another core's part, before an offset in the write frame."""
+
     def multicast_base(self) -> int:
         """The element that offsets of `write_mcast` count from."""
         return self.write_base()
@@ -147,7 +157,9 @@ class CopyEnd(ABC, Generic[Part]):
                 .astype(f"u{part.fmt.bytes}")
                 .view(storage)
             )
+        self.check_room("set of", index, 1)
         self.put(part, self.write_base(), index, stored)
+        self.run.races.note_reuse(self.kernel, part, self.write_base() + index, 1, self.kernel.rows.last_row())
 
     def _takes_bits(self) -> bool:
         return self.element is not None and self.element.kind == "int"
@@ -158,6 +170,7 @@ class CopyEnd(ABC, Generic[Part]):
         """Read from DRAM."""
         if count == 0:
             return
+        self.check_room("read into", dst, count)
         row = self.kernel.flow.read_dram(self.kernel.c, src.part, as_signed(src_offset), count)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         self.check_target(self.part, dst, count)
@@ -171,7 +184,9 @@ class CopyEnd(ABC, Generic[Part]):
         first = as_signed(dst_offset)
         if first < 0 or first + count > dst.part.size:
             dst.put(dst_offset, np.empty(min(count, dst.part.size + 1), dst.part.data.dtype))
-        self.kernel.flow.write_dram(self.kernel.c, dst.part, first, count)
+        self.check_there("write from", src, count)
+        row = self.kernel.flow.write_dram(self.kernel.c, dst.part, first, count)
+        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
         if self.run.numbers:
             dst.put(dst_offset, self.take(self.part, self.read_base(), src, count))
 
@@ -182,7 +197,12 @@ class CopyEnd(ABC, Generic[Part]):
         core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
         part = src.part if core == self.kernel.core else src.part_on(core)
         self.check_target(self.part, dst, count)
+        self.check_room("read into", dst, count)
+        if core == self.kernel.core:
+            src.check_there("read from", src_offset, count)
         row = self.kernel.flow.read_core(self.kernel.c, core, count * self.part.fmt.bytes)
+        if core == self.kernel.core:
+            self.run.races.note_source(self.kernel, part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         if self.run.numbers:
             self.put(self.part, self.write_base(), dst, src.take(part, src.read_base(), src_offset, count))
@@ -196,9 +216,15 @@ class CopyEnd(ABC, Generic[Part]):
         core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
         part = dst.part if core == self.kernel.core else dst.part_on(core)
         dst.check_target(part, dst_offset, count)
-        self.kernel.flow.write_core(
+        if core == self.kernel.core:
+            dst.check_room("write into", dst_offset, count)
+        self.check_there("write from", src, count)
+        row = self.kernel.flow.write_core(
             self.kernel.c, core, count * self.part.fmt.bytes, dst.arrival(part, dst_offset, count)
         )
+        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
+        if core != self.kernel.core:
+            dst.note_far(part, dst_offset + count, row)
         if self.run.numbers:
             dst.put(part, dst.write_base(), dst_offset, self.take(self.part, self.read_base(), src, count))
 
@@ -222,8 +248,13 @@ class CopyEnd(ABC, Generic[Part]):
             return
         for part in parts:
             dst.check_target(part, dst_offset, count)
+        self.check_room("write_mcast from", src, count)
         arrive = [dst.arrival(part, dst_offset, count) for part in parts]
-        self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
+        row = self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
+        self.run.races.note_write(self.kernel, self.part, self.multicast_base() + src, count, row)
+        for part in parts:
+            if part is not self.part:
+                dst.note_far(part, dst_offset + count, row)
         if self.run.numbers and parts:
             values = self.take(self.part, self.multicast_base(), src, count).copy()
             for part in parts:
@@ -244,7 +275,10 @@ class CopyEnd(ABC, Generic[Part]):
         if count == 0:
             return
         self.check_target(self.part, dst, count)
+        self.check_room("move into", dst, count)
+        src.check_there("move from", src_offset, count)
         row = self.kernel.flow.move(self.kernel.c, count * self.part.fmt.bytes)
+        self.run.races.note_source(self.kernel, src.part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         if self.run.numbers:
             self.put(self.part, self.write_base(), dst, src.take(src.part, src.read_base(), src_offset, count))

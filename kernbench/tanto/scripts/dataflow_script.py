@@ -40,7 +40,10 @@ class DataflowScript(Script):
         self.rows, self.follows_reads = kernel.flow, follows_reads
         self.reads = self.settled_reads = self.writes = 0  # settled: before the last barrier
         self.banks, self.packet_bytes = self.lowering.banks, self.lowering.packet_bytes
-        self.pending: list[tuple[object, int, int]] = []  # reads since the last barrier: part, first element, count
+        self.pending: list[tuple[tuple[str, int], int, int]] = []  # reads since the last barrier: to what, first, count
+        self.writes_pending = set[tuple[str, int]]()  # from what, since the last barrier
+        # Pipes of other cores that it writes to, and pipes that it pushes without a read or wait for a semaphore before.
+        self.far, self.unasked = set[tuple[str, int, "Core"]](), set[tuple[str, int]]()
         self.forms: dict[Form, int] = {}
         self.rectangles: dict[tuple[tuple[int, ...], bool], tuple[Core, ...]] = {}
         self.multicasts: dict[tuple[Any, ...], list[int]] = {}  # forms, by what `multicast` is given
@@ -92,6 +95,7 @@ class DataflowScript(Script):
 
     def write_barrier(self) -> None:
         """Wait for all writes."""
+        self.writes_pending.clear()
         self.log += (self.c, self.line, self.write_barrier_form, self.writes)
 
     # Transfers
