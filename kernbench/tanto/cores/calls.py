@@ -45,6 +45,7 @@ class RunningKernel(Kernel):
         self.arrivals: dict[
             LocalPart, tuple[int, int]
         ] = {}  # its writes that others look at: their counter, and how many
+        self.looked: dict[tuple[LocalPart, int], int] = {}  # by element: the writes to its part before the last read
         self.awaited: dict[int, int] = {}  # by counter: the writes of others that it waited for
 
     @cached_property

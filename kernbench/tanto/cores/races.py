@@ -52,8 +52,9 @@ class Race:
             )
             return f"{self.place}: race on core {self.core[0]},{self.core[1]}: {self.object}, tile {self.tile}, {times}"
         written = "never" if self.write_ns is None else f"at {self.write_ns:g} ns"
+        what = self.object if self.object.endswith(",") else f"{self.object}, tile {self.tile},"
         return (
-            f"{self.place}: race on core {self.core[0]},{self.core[1]}: {self.object}, tile {self.tile}, "
+            f"{self.place}: race on core {self.core[0]},{self.core[1]}: {what} "
             f"is read at {self.read_ns:g} ns and written {written}"
         )
 
@@ -77,7 +78,8 @@ class RaceNotes:
     """What may be a race in one run."""
 
     def __init__(self) -> None:
-        self.candidates: list[_Candidate] = []
+        self.candidates: list[_Candidate | None] = []
+        self.met: list[tuple[Kernel, SemaphorePart, int, Row, str]] = []  # waits for semaphores, and their places
         self.far: list[_Candidate] = []  # transfers to pipes of other cores
 
     def note_read(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
@@ -127,20 +129,41 @@ class RaceNotes:
         if len(self.candidates) < _MOST:
             self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), None, part, position))
 
-    def note_early(self, kernel: Kernel, part: object, index: int, wait: Row) -> None:
-        """An element was read that another kernel's write brings, for which the row waits."""
-        if len(self.candidates) < _MOST:
-            self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, wait, kernel.place(), wait))
+    def note_early(self, kernel: Kernel, part: object, index: int, wait: Row) -> int:
+        """An element was read that another kernel's write brings, for which the row waits. Returns what `forget` takes."""
+        if len(self.candidates) >= _MOST:
+            return -1
+        self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, wait, kernel.place(), wait))
+        return len(self.candidates) - 1
 
-    def note_passed(self, kernel: Kernel, part: SemaphorePart, value: int, change: Row, wait: Row) -> None:
-        """A kernel waited for a value that a semaphore had already lost again, by a change, when the kernels ran in turn."""
-        name = f"{part}, which no longer is {value},"
+    def forget(self, number: int) -> None:
+        """Forget what `note_early` noted."""
+        self.candidates[number] = None
+
+    def note_met(self, kernel: Kernel, part: SemaphorePart, event: int, wait: Row) -> None:
+        """A kernel waited for a value that a semaphore has since an event; another kernel may change it before in time."""
+        if len(self.met) < _MOST:
+            self.met.append((kernel, part, event, wait, kernel.place()))
+
+    def note_passed(self, kernel: Kernel, name: str, change: Row, wait: Row) -> None:
+        """A kernel waited for a value that was already lost again, by a change, when the kernels ran in turn."""
         self.candidates.append(_Candidate(kernel.core, name, 0, wait, kernel.place(), change, after=True))
+
+    def _add_passed(self) -> None:
+        for kernel, part, event, wait, place in self.met:
+            value = part.history[event]
+            changed = next((n for n in range(event, part.events) if part.history[n + 1] != value), None)
+            if changed is not None and part.rows[changed][0] != wait[0]:
+                name = f"{part}, which no longer is {value},"
+                self.candidates.append(_Candidate(kernel.core, name, 0, wait, place, part.rows[changed], after=True))
 
     def find(self, lowering: Lowering, start_fs: np.ndarray, end_fs: np.ndarray) -> list[Race]:
         """The races by the times of the rows, one for each core, object and place."""
+        self._add_passed()
         found: dict[tuple[Any, ...], Race] = {}
         for one in [*self.candidates, *self.far]:
+            if one is None:
+                continue
             key = (one.core, one.object, one.place)
             if key in found:
                 continue

@@ -70,5 +70,4 @@ class SemaphoreEnd:
             kernel.released = False
         self.seen = max(self.seen, event)
         kernel.flow.wait_semaphore(kernel.c, part, event)
-        if passed:
-            self.run.races.note_passed(kernel, part, value, part.rows[event], kernel.flow.last_row())
+        self.run.races.note_met(kernel, part, event, kernel.flow.last_row())

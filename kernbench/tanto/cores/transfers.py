@@ -122,6 +122,9 @@ class CopyEnd(ABC, Generic[Part]):
         """The counter of this kernel's writes that have arrived at a part, or NONE."""
         return NONE
 
+    def arrived(self, part: Part, row: Row) -> None:
+        """The elements of the write by `arrival` are there; a row brings them in time."""
+
     def get(self, index: int) -> int | float:
         """The element at an index."""
         self.kernel.rows.load(self.kernel.c)
@@ -130,8 +133,11 @@ class CopyEnd(ABC, Generic[Part]):
 
     def element_at(self, index: int) -> int | float:
         """The element at an index, without the time that it takes."""
+        return self.element_of(self.take(self.part, self.read_base(), index, 1))
+
+    def element_of(self, stored: np.ndarray) -> int | float:
+        """The first of elements as they are stored."""
         part = self.part
-        stored = self.take(part, self.read_base(), index, 1)
         if self.element is not None and self.element.kind == "float":
             return float(part.fmt.to_float(stored)[0])
         value = stored[0]
@@ -227,6 +233,7 @@ class CopyEnd(ABC, Generic[Part]):
             dst.note_far(part, dst_offset + count, row)
         if self.run.numbers:
             dst.put(part, dst.write_base(), dst_offset, self.take(self.part, self.read_base(), src, count))
+            dst.arrived(part, row)
 
     write_pipe = write_local
 
@@ -259,6 +266,7 @@ class CopyEnd(ABC, Generic[Part]):
             values = self.take(self.part, self.multicast_base(), src, count).copy()
             for part in parts:
                 dst.put(part, dst.write_base(), dst_offset, values)
+                dst.arrived(part, row)
 
     def move_init(self, count: int) -> None:
         """Prepare moves of so many elements."""
