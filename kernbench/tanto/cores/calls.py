@@ -40,6 +40,7 @@ class RunningKernel(Kernel):
         self.rows = run.lowering.rows(core, kind)
         self.rows.follow(self)
         self.alone: Alone | None = None
+        self.moves_to: object = None  # the part that has the context of moves
         self.alive_math: MathObject | None = None
         self.poll: Poll | None = None  # what it reads again and again
         self.arrivals: dict[

@@ -57,9 +57,14 @@ class GridRun:
         low, high = (min(x0, x1), min(y0, y1)), (max(x0, x1), max(y0, y1))
         return [core for core in self.places.inside(low, high) if with_self or core != kernel.core]
 
-    def expect(self, kernel: Any, named: int, there: int) -> None:
-        """Count the acknowledgements that a multicast waits for and nobody sends."""
+    def expect(self, kernel: Kernel, named: int, cores: list[Core]) -> None:
+        """Count the acknowledgements that a multicast waits for and nobody sends; warn of those it does not wait for."""
+        there = len(cores)
         kernel.missing += max(0, named - there)
+        if named < there - (kernel.core in cores):  # whether a sender counts itself is open
+            kernel.warn(
+                f"a multicast to {there} cores with num_dests {named}; write_barrier does not wait for the others"
+            )
 
     def _on(self, kernel: Kernel, parts: dict[Core, Any], core: Core, what: str) -> Any:
         found = parts.get(core)

@@ -63,6 +63,7 @@ class CopyEnd(ABC, Generic[Part]):
         self.run, self.kernel = run, kernel
         self.element = element
         self._move_count: int | None = None
+        self._moved = (-1, -1)  # the kernel's reads and writes when the context of moves was last used
 
     # What the two kinds supply
 
@@ -250,7 +251,7 @@ class CopyEnd(ABC, Generic[Part]):
     ) -> None:
         cores = self.run.find_cores(self.kernel, corners, with_self=with_self)
         parts = [dst.part_on(core) for core in cores]
-        self.run.expect(self.kernel, corners[4], len(cores))
+        self.run.expect(self.kernel, corners[4], cores)
         if count == 0:
             return
         for part in parts:
@@ -272,6 +273,11 @@ class CopyEnd(ABC, Generic[Part]):
         """Prepare moves of so many elements."""
         self._move_count = count
         self.kernel.flow.begin_moves(self.kernel.c)
+        self._keep_context()
+
+    def _keep_context(self) -> None:
+        flow = self.kernel.flow
+        self.kernel.moves_to, self._moved = self.part, (flow.reads, flow.writes)
 
     def move(self, dst: int, src: CopyEnd[Any], src_offset: int) -> None:
         """Move elements within the core. Errors: TantoError before `move_init`."""
@@ -283,9 +289,15 @@ class CopyEnd(ABC, Generic[Part]):
         if count == 0:
             return
         self.check_target(self.part, dst, count)
+        flow = self.kernel.flow
+        if self.kernel.moves_to is not self.part or self._moved != (flow.reads, flow.writes):
+            self.kernel.warn(
+                f"move to {self.part} after a transfer or move_init that ended its context; call move_init again"
+            )
         self.check_room("move into", dst, count)
         src.check_there("move from", src_offset, count)
         row = self.kernel.flow.move(self.kernel.c, count * self.part.fmt.bytes)
+        self._keep_context()
         self.run.races.note_source(self.kernel, src.part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         if self.run.numbers:

@@ -34,6 +34,7 @@ class DataflowObject(ABC):
     count = last_target = 0
     read_forms: dict[int, int]
     _move_count: int | None = None
+    _moved = (-1, -1)
 
     @abstractmethod
     def part_on(self, core: Core) -> Any:
@@ -210,18 +211,27 @@ class DataflowObject(ABC):
     def move_init(self, count: int) -> None:
         """Prepare moves of so many elements."""
         self._move_count = count
+        self.part_on(self.script.core)
         self.script.add(self.script.issue_form)
+        self._keep_context()
+
+    def _keep_context(self) -> None:
+        script = self.script
+        script.moves_to, self._moved = self.name, (script.reads, script.writes)
 
     def move(self, dst: int, src: DataflowObject, src_offset: int) -> None:
         """Move elements within the core."""
         script, count = self.script, self._move_count
         if count is None:
             raise Unscripted
+        if count and (script.moves_to != self.name or self._moved != (script.reads, script.writes)):
+            raise Unscripted
         if count:
             self.begin_read(dst, count)
             src.part_on(script.core)
             src.check_there(src_offset, count)
             script.move(count * self.bytes)
+            self._keep_context()
 
 
 class DataflowPipe(ScriptPipe, DataflowObject):

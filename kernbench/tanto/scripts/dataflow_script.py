@@ -44,6 +44,7 @@ class DataflowScript(Script):
         self.writes_pending = set[tuple[str, int]]()  # from what, since the last barrier
         # Pipes of other cores that it writes to, and pipes that it pushes without a read or wait for a semaphore before.
         self.far, self.unasked = set[tuple[str, int, "Core"]](), set[tuple[str, int]]()
+        self.moves_to: object = None  # what has the context of moves
         self.forms: dict[Form, int] = {}
         self.rectangles: dict[tuple[tuple[int, ...], bool], tuple[Core, ...]] = {}
         self.multicasts: dict[tuple[Any, ...], list[int]] = {}  # forms, by what `multicast` is given
@@ -176,8 +177,8 @@ class DataflowScript(Script):
         if found is None:
             found = tuple(self.run.find_cores(self.kernel, corners, with_self=with_self))
             self.rectangles[corners, with_self] = found
-        if corners[4] > len(found):
-            raise Unscripted  # it waits for acknowledgements that nobody sends
+        if corners[4] > len(found) or corners[4] < len(found) - (self.core in found):
+            raise Unscripted  # acknowledgements that nobody sends, or that nobody waits for
         return found
 
     def multicast(self, cores: tuple[Core, ...], nbytes: int, tag: int, arrive: tuple[int, ...]) -> None:

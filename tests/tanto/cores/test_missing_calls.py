@@ -14,9 +14,10 @@ from kernbench.machine import load_machine
 from kernbench.runs.bench import find_bench, typed_parameters
 from kernbench.tanto.context import TantoContext
 from kernbench.tanto.loading import KernelFiles
-from kernbench.tanto.run import run_program
+from kernbench.tanto.run import TantoResult, run_program
 from tests.tanto.support import buffer, device, kernel, pipe, run
 
+ALL = [[0, 0, 1, 1]]
 KERNELS = find_bench("tanto-matmul").file.parent / "kernels"
 PROGRAMS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "tanto-matmul": (
@@ -188,7 +189,57 @@ def test_a_local_is_sent_before_the_barrier_of_its_reads(tmp_path: Path) -> None
                 device(),
                 numbers,
                 globals=[buffer(0, 64, "uint32")],
-                locals=[{"id": 1, "fmt": "uint32", "size": 64, "ranges": [[0, 0, 1, 1]]}],
+                locals=[{"id": 1, "fmt": "uint32", "size": 64, "ranges": ALL}],
                 kernels=[kernel(0, "k.cpp", [{"g": 0}, {"l": 1}])],
             )
             assert [(race.object, race.place.rpartition("/")[2]) for race in found.races] == [("local 1", "k.cpp:4:9")]
+
+
+def flows(folder: Path, body: str, numbers: bool, **more: Any) -> TantoResult:
+    """A reader on one core with a global, two locals on all cores and a semaphore."""
+    locals = [{"id": id, "fmt": "uint32", "size": 64, "ranges": ALL} for id in (1, 2)]
+    program: dict[str, Any] = {
+        "globals": [buffer(0, 64, "uint32")],
+        "locals": locals,
+        "semaphores": [{"id": 3, "init": 0, "ranges": ALL}],
+        "kernels": [kernel(0, "k.cpp", [{"g": 0}, {"l": 1}, {"l": 2}, {"s": 3}])],
+    }
+    source = f"void kernel(global<uint32> g, local<uint32> l, local<uint32> m, semaphore s) {{\n    {body}\n}}"
+    return run(folder, {"k.cpp": source}, device(), numbers, **program | more)
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize(
+    "between",
+    ["l.read(0, g, 0, 1);", "m.move_init(2);", "l.write(0, g, 0, 1);", "s.inc(1, 1, 1);", "l.read(0, m, 0, 1);"],
+)
+def test_a_transfer_ends_the_context_of_moves(tmp_path: Path, between: str, numbers: bool) -> None:
+    body = "l.move_init(4); l.move(8, m, 8); l.move(12, m, 12); {} l.move(16, m, 16); read_barrier(); write_barrier();"
+    assert not flows(tmp_path, body.format("read_barrier();"), numbers).warnings
+    (told,) = flows(tmp_path, body.format(between), numbers).warnings
+    assert "move to local 1 after a transfer or move_init that ended its context; call move_init again" in told
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize(
+    ("call", "enough"),
+    [
+        ("l.write_mcast(0, l, 0, 4, 1, 1, 2, 2, {})", 3),
+        ("l.write_mcast_with_self(0, l, 0, 4, 1, 1, 2, 2, {})", 3),
+        ("s.set_mcast(s, 1, 1, 2, 2, {})", 3),
+    ],
+)
+def test_a_multicast_that_names_too_few_destinations_is_told(
+    tmp_path: Path, call: str, enough: int, numbers: bool
+) -> None:
+    assert not flows(tmp_path, f"{call.format(enough)}; write_barrier();", numbers).warnings
+    (told,) = flows(tmp_path, f"{call.format(enough - 1)}; write_barrier();", numbers).warnings
+    assert "cores with num_dests 2; write_barrier does not wait for the others" in told
+
+
+def test_a_local_of_a_device_without_ranges_is_on_all_cores(tmp_path: Path) -> None:
+    kept = [{"id": 1, "fmt": "uint32", "size": 64}]
+    locals = [{"id": 2, "fmt": "uint32", "size": 64, "ranges": ALL}]
+    body = "m.set(0, 7); m.write(0, l, 0, 1, 2, 2); write_barrier(); m.read(1, l, 0, 1, 2, 2); read_barrier(); "
+    body += "m.write(1, g, 0, 1); write_barrier();"
+    assert flows(tmp_path, body, True, locals=locals, device_locals=kept).status == "ok"
