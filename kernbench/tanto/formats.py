@@ -1,7 +1,7 @@
 """Element formats: how numbers are stored, and conversion to and from float32 on whole arrays.
 
-bfloat16 is stored as its 16 bits, which are the upper half of a float32. Conversion cuts the lower half off, or rounds to the
-nearest, ties to even.
+bfloat16 is stored as its 16 bits, which are the upper half of a float32. Conversion to it and to float16 cuts what is left over
+off, or rounds to the nearest, ties to even.
 """
 
 from __future__ import annotations
@@ -44,9 +44,15 @@ class Format:
             return round_bits(bits) if nearest else (bits >> np.uint32(16)).astype(np.uint16)
         if self.storage.kind == "f":
             with np.errstate(over="ignore"):
-                return values.astype(self.storage)
+                found = values.astype(self.storage)
+            return found if nearest else cut(found, values)
         limits = np.iinfo(self.storage)
         return np.clip(np.nan_to_num(np.trunc(values.astype(np.float64))), limits.min, limits.max).astype(self.storage)
+
+
+def cut(rounded: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Rounded values, or where one is further from zero than what it is of, the next one towards zero."""
+    return np.where(np.abs(rounded) > np.abs(values), np.nextafter(rounded, rounded.dtype.type(0)), rounded)
 
 
 def round_bits(bits: np.ndarray) -> np.ndarray:
@@ -89,7 +95,7 @@ def from_host(values: np.ndarray, fmt: Format, *, nearest: bool = False) -> np.n
         return flat.copy()
     if fmt.storage.kind in "iu" and not fmt.is_bfloat and flat.dtype.kind in "iub":
         return flat.astype(fmt.storage)
-    return fmt.from_float(flat.astype(np.float32), nearest=nearest)
+    return fmt.from_float(flat.astype(np.float32), nearest=nearest or not fmt.is_bfloat)
 
 
 def to_host(stored: np.ndarray, fmt: Format) -> np.ndarray:

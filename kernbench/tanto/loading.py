@@ -101,7 +101,8 @@ class ProgramLoader:
 
     def _make_locals(self) -> None:
         for one in self.spec.device_locals:
-            cores = cores_of(one.ranges, f"device local {one.id}", self.run)
+            everywhere = (0, 0, self.run.places.w - 1, self.run.places.h - 1)
+            cores = cores_of(one.ranges or [everywhere], f"device local {one.id}", self.run)
             parts = self.run.locals[one.id] = self.device.make_local(one.id, one.fmt, one.size, cores)
             for part in parts.values():
                 part.begin()

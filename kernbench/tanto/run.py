@@ -35,6 +35,7 @@ class TantoResult:
     cores: int
     races: list[Race]
     out_of_range: list[str]
+    warnings: list[str]
     l1_peak_bytes: int
     error: str = ""
     session: Session | None = field(default=None, repr=False)
@@ -60,7 +61,8 @@ class TantoResult:
             "out_of_range": self.out_of_range,
             "l1_peak_bytes": self.l1_peak_bytes,
         }
-        return found | ({"error": self.error} if self.error else {})
+        told = {"warnings": self.warnings, "error": self.error}
+        return found | {name: value for name, value in told.items() if value}
 
 
 @pause_gc()
@@ -87,15 +89,16 @@ def run_program(
         name, program = name or str(program), load_program(program)
     loader = ProgramLoader(device, program, files, numbers=numbers)
     run = loader.load()
-    found = TantoResult(name, OK, None, None, len({k.core for k in run.kernels}), [], [], loader.check_l1())
+    found = TantoResult(name, OK, None, None, len({k.core for k in run.kernels}), [], [], [], loader.check_l1())
     try:
         if not (scripts and _write_rows(run)):
             run.scheduler.run()
+            run.note_unread()
     except TantoDeadlock as deadlock:
         found.status, found.error = DEADLOCK, str(deadlock)
-        found.out_of_range = list(run.outside.values())
+    found.out_of_range, found.warnings = list(run.outside.values()), list(run.warnings.values())
+    if found.error:
         return found
-    found.out_of_range = list(run.outside.values())
     from kernbench.engine import Session  # with numba, which those that only make programs do without
 
     session = Session(run.lowering.program, mode)

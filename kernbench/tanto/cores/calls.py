@@ -36,15 +36,17 @@ class RunningKernel(Kernel):
 
     def __init__(self, run: GridRun, kind: int, core: Core, unit: Unit) -> None:
         super().__init__(kind, core, unit, run.scheduler)
-        self.run = run
+        self.run, self.warnings = run, run.warnings
         self.rows = run.lowering.rows(core, kind)
         self.rows.follow(self)
         self.alone: Alone | None = None
+        self.moves_to: object = None  # the part that has the context of moves
         self.alive_math: MathObject | None = None
         self.poll: Poll | None = None  # what it reads again and again
         self.arrivals: dict[
             LocalPart, tuple[int, int]
         ] = {}  # its writes that others look at: their counter, and how many
+        self.looked: dict[tuple[LocalPart, int], int] = {}  # by element: the writes to its part before the last read
         self.awaited: dict[int, int] = {}  # by counter: the writes of others that it waited for
 
     @cached_property
@@ -78,11 +80,12 @@ class RunningKernel(Kernel):
 
     def read_barrier(self) -> None:
         """Wait for all reads of this kernel."""
-        self.pending.clear()
+        self.reads_pending.clear()
         self.flow.read_barrier(self.c)
 
     def write_barrier(self) -> None:
         """Wait for all writes of this kernel; for acknowledgements that nobody sends it waits for ever."""
+        self.writes_pending.clear()
         self.flow.write_barrier(self.c)
         while self.missing:
             self.pause(f"{self.missing:,} acknowledgements of a multicast that names more destinations than there are")
@@ -104,14 +107,13 @@ class RunningKernel(Kernel):
             )
         src.check_use(writes=False)
         dst.check_use(writes=True)
-        while (
-            block
-            and src.read_tiles + block > src.waited
-            and src.part.pushed < src.read_tiles + block
-            and not self.released
-        ):
-            self.block(src.part.waiters, f"{block} tiles of {src.part}, which it reads without waiting", lenient=True)
-        self.released = False
+        call = "tilize_block" if to_tiles else "untilize_block"
+        if block and src.read_tiles + block > src.waited:
+            last = src.read_tiles + block - 1
+            src.hold_back(f"{call} of", last)
+            self.run.races.note_tile(self, src.part, block - 1, last, self.compute.next_unpack(after=1))
+        if block:
+            dst.check_room(f"{call} into", dst.packed * TILE, block * TILE)
         self.compute.relayout(self.c, block, src.part.fmt.bytes, dst.part.fmt.bytes)
         at = dst.packed * TILE
         dst.packed += block

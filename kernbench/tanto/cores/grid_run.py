@@ -37,6 +37,7 @@ class GridRun:
         self.over: dict[int, list[PipePart]] = {}  # pipes over a local's part, by its id()
         self.races = RaceNotes()
         self.outside: dict[str, str] = {}  # by place: a sentence
+        self.warnings: dict[str, str] = {}  # on calls that are missing: by place and call, a sentence
 
     # Parts on other cores
 
@@ -56,9 +57,14 @@ class GridRun:
         low, high = (min(x0, x1), min(y0, y1)), (max(x0, x1), max(y0, y1))
         return [core for core in self.places.inside(low, high) if with_self or core != kernel.core]
 
-    def expect(self, kernel: Any, named: int, there: int) -> None:
-        """Count the acknowledgements that a multicast waits for and nobody sends."""
+    def expect(self, kernel: Kernel, named: int, cores: list[Core]) -> None:
+        """Count the acknowledgements that a multicast waits for and nobody sends; warn of those it does not wait for."""
+        there = len(cores)
         kernel.missing += max(0, named - there)
+        if named < there - (kernel.core in cores):  # whether a sender counts itself is open
+            kernel.warn(
+                f"a multicast to {there} cores with num_dests {named}; write_barrier does not wait for the others"
+            )
 
     def _on(self, kernel: Kernel, parts: dict[Core, Any], core: Core, what: str) -> Any:
         found = parts.get(core)
@@ -81,6 +87,17 @@ class GridRun:
     def pipes_over(self, part: LocalPart) -> list[PipePart]:
         """The pipes that lie over a local on its core."""
         return self.over.get(id(part), [])
+
+    def note_unread(self) -> None:
+        """Warn of pipes that end with tiles for which nobody waited."""
+        for id, parts in self.pipes.items():
+            for (x, y), part in parts.items():
+                if part.pushed > part.waited:
+                    left = part.pushed - part.waited
+                    self.warnings.setdefault(
+                        f"pipe {id}",
+                        f"{part} on core {x},{y} ends with {left} tiles that no wait_front was for; is a pop_front missing?",
+                    )
 
     # Outside of buffers
 

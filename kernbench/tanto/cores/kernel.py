@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MODULE = "<tanto kernel "  # how the file name of a translated module begins
 
 
+Transfer = tuple[object, int, int, tuple[int, int]]
+
+
 class TantoError(InputError):
     """A kernel did what it must not; the sentence has the kernel's file:line:column and the core."""
 
@@ -41,7 +44,10 @@ class Kernel:
         self.waits_for = ""
         self.lenient = False  # it waits for data that it never asked to be there
         self.greenlet: Any = None
-        self.pending: list[tuple[object, int, int, tuple[int, int]]] = []  # reads since the last barrier
+        # Transfers since the last barrier: part, first element, count, row.
+        self.reads_pending: list[Transfer] = []
+        self.writes_pending: list[Transfer] = []
+        self.warnings: dict[str, str] = {}  # of all kernels of a run, by place and sentence
         self.missing = 0  # acknowledgements that never come
 
     def __str__(self) -> str:
@@ -80,6 +86,11 @@ class Kernel:
     def place_waiting(self) -> str:
         """The place at which it waits."""
         return self.place(self.greenlet.gr_frame)
+
+    def warn(self, message: str) -> None:
+        """Note what the statement under way must not do, once for each place."""
+        place = self.place()
+        self.warnings.setdefault(f"{place}: {message}", f"{place}: {self}: {message}")
 
     def error(self, message: str) -> TantoError:
         """The error at the statement under way."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.language.types import Scalar
+    from kernbench.tanto.timing.row_buffer import Row
 
 
 class LocalEnd(CopyEnd[LocalPart]):
@@ -37,9 +38,12 @@ class LocalEnd(CopyEnd[LocalPart]):
 
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
-        if self.part.lookers and self.part.lookers != {self.kernel}:
+        is_seen = self.part.lookers and self.part.lookers != {self.kernel}
+        if is_seen:
             self.kernel.flow.add_arrival(self.kernel.c, self.arrival(self.part, index, 1))
         super().set(index, value)
+        if is_seen:
+            self.arrived(self.part, self.kernel.flow.last_row())
 
     def arrival(self, part: LocalPart, first: int, count: int) -> int:
         """The counter of this kernel's writes that have arrived at a part, NONE where no kernel looks at elements."""
@@ -52,6 +56,10 @@ class LocalEnd(CopyEnd[LocalPart]):
         self.kernel.arrivals[part] = counter, value + 1
         part.note_arrival(Arrival(first, first + count, self.kernel, counter, value + 1))
         return counter
+
+    def arrived(self, part: LocalPart, row: Row) -> None:
+        if part.lookers:
+            part.complete_arrival(row)
 
     def read_base(self) -> int:
         """0: locals have no frames."""

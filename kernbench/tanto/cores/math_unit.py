@@ -67,9 +67,7 @@ class MathObject:
         """A read that nothing was waited for: let the tile come if it will, and note the race."""
         pipe.check_use(writes=False)
         part, kernel, tile = pipe.part, self.kernel, pipe.read_tiles + index
-        while part.pushed <= tile and not kernel.released:
-            kernel.block(part.waiters, f"tile {index} of {part}, which it reads without waiting", lenient=True)
-        kernel.released = False
+        pipe.hold_back("a read of", tile)
         self.run.races.note_tile(kernel, part, index, tile, self.rows.next_unpack())
 
     # Pack
@@ -81,6 +79,7 @@ class MathObject:
             pipe.check_use(writes=True)
         if pipe.packed >= part.tiles:
             raise self.kernel.error(f"packs tile {pipe.packed + 1} of a frame of {part}, which has {part.tiles} tiles")
+        pipe.check_room("pack into", pipe.packed * TILE, TILE)
         at = (pipe.written_tiles + pipe.packed) % part.tiles
         pipe.packed += 1
         self.rows.pack(self.kernel.c, part.fmt.bytes)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.language.types import Scalar
+    from kernbench.tanto.timing.row_buffer import Row
 
 
 class PipeEnd(CopyEnd[PipePart]):
@@ -29,7 +30,8 @@ class PipeEnd(CopyEnd[PipePart]):
         self.frame = part.frame or part.tiles
         self.read_tiles = self.written_tiles = 0  # that this kernel popped and pushed
         self.packed = 0  # tiles of the write frame
-        self.waited = 0  # tiles, counted from the first, that this kernel knows to be there
+        self.fills = False  # this kernel writes to it, so a read may be of its own data
+        self.waited = self.reserved = 0  # tiles, from the first, that this kernel knows to be there, or to have room
         kind, is_math = part.kind, kernel.is_math
         self._may_read = is_math if kind == 2 else not is_math or kind == 0
         self._may_write = is_math if kind == 2 else not is_math or kind == 1
@@ -57,19 +59,22 @@ class PipeEnd(CopyEnd[PipePart]):
     def reserve_back(self) -> None:
         """Wait for room for a frame."""
         self.check_use(writes=True)
+        self._check_frame("reserve_back")
         part, kernel = self._part, self.kernel
         while part.pushed - part.popped + self.frame > part.tiles:
             kernel.block(
                 part.waiters,
                 f"room for {self.frame} tiles in {part} ({part.pushed - part.popped} of {part.tiles} are taken)",
             )
-        self.packed = 0
+        self.packed, self.reserved = 0, self.written_tiles + self.frame
         self.rows.wait_room(kernel.c, part, part.pushed + self.frame - part.tiles)
 
     def push_back(self) -> None:
         """Give the frame to readers."""
         self.check_use(writes=True)
+        self._check_frame("push_back")
         part = self._part
+        self._check_push()
         thread, row = self.rows.push(self.kernel.c, part, self.frame)
         self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, (thread, row))
         part.pushed += self.frame
@@ -78,26 +83,41 @@ class PipeEnd(CopyEnd[PipePart]):
         self.packed = 0
         self._wake()
 
+    def _check_push(self) -> None:
+        part, kernel = self._part, self.kernel
+        if self.written_tiles + self.frame > self.reserved:
+            kernel.warn(f"push_back of {part} without reserve_back before")
+        elif kernel.is_math and not self.packed and len(part.twins) < 2:
+            kernel.warn(f"push_back of {part} before pack; the frame has what was there before")
+
     def wait_front(self) -> None:
         """Wait for a frame of data."""
         self.check_use(writes=False)
+        self._check_frame("wait_front")
         part, kernel = self._part, self.kernel
         while part.pushed - part.popped < self.frame:
             kernel.block(part.waiters, f"{self.frame} tiles of {part} ({part.pushed - part.popped} are there)")
+        part.waited = max(part.waited, part.popped + self.frame)
         self.waited = max(self.waited, part.popped + self.frame)
         self.rows.wait_tiles(kernel.c, part, part.popped + self.frame)
 
     def pop_front(self) -> None:
         """Give the frame back to writers."""
         self.check_use(writes=False)
+        self._check_frame("pop_front")
         part, kernel = self._part, self.kernel
+        if self.read_tiles + self.frame > self.waited:
+            kernel.warn(f"pop_front of {part} without wait_front before")
         while part.pushed - part.popped < self.frame and not kernel.released:
             kernel.block(part.waiters, f"{self.frame} tiles of {part} to pop", lenient=True)
         kernel.released = False
         part.popped = min(part.popped + self.frame, part.pushed)
+        part.waited = max(part.waited, part.popped)
+        first = self.read_base()
         self.read_tiles += self.frame
         self.waited = max(self.waited, self.read_tiles)
         self.rows.pop(kernel.c, part, self.frame)
+        self.run.races.note_reuse(kernel, part, first, self.frame * TILE, self.rows.last_row())
         self._wake()
 
     def _wake(self) -> None:
@@ -106,6 +126,60 @@ class PipeEnd(CopyEnd[PipePart]):
             self._part.waiters = []
             for kernel in waiters:
                 kernel.wake()
+
+    # What was reserved and waited for
+
+    def _check_frame(self, call: str) -> None:
+        if not self.frame:
+            self.kernel.warn(f"{call} of {self._part} with a frame of 0 tiles; give set_frame 1 at least")
+
+    def check_room(self, call: str, offset: int, count: int) -> None:
+        """Warn if elements from an offset in the write frame on are not in a frame that was reserved."""
+        self.fills = True
+        room = (self.reserved - self.written_tiles) * TILE
+        if offset + count > room:
+            self.kernel.warn(
+                f"{call} {self._part} "
+                + (
+                    f"beyond the frame, of {room // TILE} tiles, that reserve_back gave; set_frame sets its size"
+                    if room > 0
+                    else "without reserve_back before"
+                )
+            )
+
+    def check_there(self, call: str, offset: int, count: int) -> None:
+        """Warn if elements from an offset in the read frame on were not waited for; let them come if they will."""
+        offset = as_signed(offset)
+        tile = self.read_tiles + (offset + count - 1) // TILE
+        if tile < self.waited or offset + count > self._part.tiles * TILE:
+            return
+        self.hold_back(call, tile)
+        if self.fills:
+            return
+        row = self.kernel.flow.next_row()
+        self.run.races.note_tile(self.kernel, self._part, tile - self.read_tiles, tile, row)
+
+    def note_far(self, part: PipePart, end: int, row: Row) -> None:
+        if self.reserved > self.written_tiles:  # this core has the frame too, so it comes at the same place
+            self.run.races.note_far(self.kernel, part, self.written_tiles + (end - 1) // TILE, row)
+        else:
+            self.run.races.note_far(self.kernel, part, part.pushed, row)
+
+    def hold_back(self, call: str, tile: int) -> None:
+        """Warn of a tile that was not waited for, and let it come if it will."""
+        part, kernel, index = self._part, self.kernel, tile - self.read_tiles
+        missing = self.waited - self.read_tiles
+        kernel.warn(
+            f"{call} {part} "
+            + (
+                f"beyond the frame, of {missing} tiles, that wait_front gave; set_frame sets its size"
+                if missing > 0
+                else "without wait_front before"
+            )
+        )
+        while part.pushed <= tile and not kernel.released and not self.fills:
+            kernel.block(part.waiters, f"tile {index} of {part}, which it reads without waiting", lenient=True)
+        kernel.released = False
 
     def read_base(self) -> int:
         """The first element of the read frame."""

@@ -2,7 +2,8 @@
 
 A read that has to wait is a race, unless it is a poll: a kernel reads one element again and again, and does nothing else. How
 often it does so depends on time, and kernels run before there are times. So a poll becomes a wait: the kernel goes on when
-another kernel has changed the element, and in time when that write has arrived. Repetitions take no rows.
+another kernel has changed the element, and in time when that write has arrived. Repetitions take no rows. A poll sees all
+values that the element has from its first read on, one after the other, and those before where nothing else can go on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from kernbench.tanto.timing.dataflow_rows import DataflowRows
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.local_end import LocalEnd
+    from kernbench.tanto.cores.storage import Arrival, LocalPart
 
 _TURNS = 1000  # after which reads of one value are taken for a poll
 _MOST = 100  # times so many turns, after which a poll that nobody answers is a deadlock
@@ -23,24 +25,38 @@ _MOST = 100  # times so many turns, after which a poll that nobody answers is a 
 class Poll:
     """Reads of one element without anything else: the state before their repetitions, and how many there were."""
 
-    key: tuple[int, int, int | float]  # part, index, value
+    part: LocalPart
+    index: int
+    value: int | float
     mark: int
     c: int
     rows: int  # of the kernel after the last read
+    seen: int  # the writes of the part before its value
+    begun: int = -1  # the entry of the first read, and the writes that came before, unless it goes on from another
+    before: int = 0
+    early: int = -1  # what may be a race of the first read
     turns: int = 0
     unanswered: int = 0
 
 
 def polled(end: LocalEnd, index: int, value: int | float) -> int | float:
     """The value of an element that was read, or if this is a poll the value that follows. Errors: TantoDeadlock."""
-    kernel, rows = end.kernel, end.kernel.rows
+    kernel, rows, part = end.kernel, end.kernel.rows, end.part
     if not isinstance(rows, DataflowRows):
         return value
+    poll, buffer = kernel.poll, rows.buffer
+    goes_on = poll is not None and poll.part is part and poll.index == index and buffer.count <= poll.rows + 1
+    if goes_on and poll is not None:
+        found = _next_write(end, poll, poll.seen)
+        if found is not None:
+            return _take(end, poll, found)
+    begun, early = buffer.count - 1, -1
     if _await_arrival(end, index):
-        end.run.races.note_early(kernel, end.part, index, rows.last_row())
-    key, poll, buffer = (id(end.part), index, value), kernel.poll, rows.buffer
-    if poll is None or poll.key != key or buffer.count > poll.rows + 1:
-        kernel.poll = Poll(key, buffer.count, kernel.c, buffer.count)
+        early = end.run.races.note_early(kernel, part, index, rows.last_row())
+    if poll is None or not goes_on or poll.value != value:
+        before = kernel.looked.get((part, index), 0)
+        kernel.looked[part, index] = part.noted
+        kernel.poll = Poll(part, index, value, buffer.count, kernel.c, buffer.count, part.noted, begun, before, early)
         return value
     poll.rows = buffer.count
     poll.turns += 1
@@ -63,9 +79,18 @@ def _wait(end: LocalEnd, index: int, old: int | float, poll: Poll) -> int | floa
     value = old
     while value == old:
         kernel.block(part.pollers, what, lenient=True)
-        value = end.element_at(index)
-        if value == old and kernel.released:  # no other kernel goes on; the loop may end by itself
+        found = _next_write(end, poll, poll.seen)
+        if found is not None:
             kernel.released = False
+            return _take(end, poll, found)
+        value = end.element_at(index)
+        if (
+            value == old and kernel.released
+        ):  # no other kernel goes on; the loop may end by itself, or by a value before
+            kernel.released = False
+            found = _next_write(end, poll, poll.before) if poll.begun >= 0 else None
+            if found is not None:
+                return _go_back(end, poll, found)
             poll.turns, poll.unanswered = 0, poll.unanswered + 1
             if poll.unanswered > _MOST:
                 kernel.waits_for = what
@@ -77,3 +102,45 @@ def _wait(end: LocalEnd, index: int, old: int | float, poll: Poll) -> int | floa
     _await_arrival(end, index)
     rows.load(kernel.c)
     return value
+
+
+def _value_of(end: LocalEnd, index: int, write: Arrival) -> int | float | None:
+    """The element that a write brings; None if it is of others, of the kernel itself, or not known."""
+    if write.elements is None or write.kernel is end.kernel or not write.first <= index < write.end:
+        return None
+    return end.element_of(write.elements[index - write.first : index - write.first + 1])
+
+
+def _next_write(end: LocalEnd, poll: Poll, after: int) -> Arrival | None:
+    """The first write, from a number on, that gives the element another value."""
+    values = ((one, _value_of(end, poll.index, one)) for one in end.part.arrivals if one.number >= after)
+    return next((one for one, value in values if value is not None and value != poll.value), None)
+
+
+def _take(end: LocalEnd, poll: Poll, write: Arrival) -> int | float:
+    """Go on with the value of a write, in time when it has arrived."""
+    kernel, rows = end.kernel, end.kernel.flow
+    value = _value_of(end, poll.index, write)
+    assert value is not None
+    rows.buffer.rewind(poll.mark)
+    kernel.c = poll.c
+    kernel.awaited[write.counter] = write.value
+    rows.wait_arrival(kernel.c, write.counter, write.value)
+    waited = rows.last_row()
+    rows.load(kernel.c)
+    seen = write.number + 1
+    kernel.looked[poll.part, poll.index] = seen
+    kernel.poll = following = Poll(poll.part, poll.index, value, rows.buffer.count, kernel.c, rows.buffer.count, seen)
+    change = _next_write(end, following, seen)
+    if change is not None and change.row is not None:
+        name = f"element {poll.index} of {poll.part}, which no longer is {value:g},"
+        end.run.races.note_passed(kernel, name, change.row, waited)
+    return value
+
+
+def _go_back(end: LocalEnd, poll: Poll, write: Arrival) -> int | float:
+    """Go on with the value of a write that came before the first read, as if that read had been of it."""
+    if poll.early >= 0:
+        end.run.races.forget(poll.early)
+    poll.mark = poll.begun
+    return _take(end, poll, write)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.timing.row_buffer import Row
 
 _MOST = 100_000
+_MOST_PENDING = 1024  # writes of a kernel that are known to be under way
 _FS_PER_NS = 1e6
 
 
@@ -33,8 +34,9 @@ class Race:
     object: str
     tile: int
     write_ns: float | None
-    read_ns: float
+    read_ns: float | None
     place: str
+    reuse: bool = False  # a write to memory that a transfer still reads
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -44,9 +46,15 @@ class Race:
         }  # fmt: skip
 
     def __str__(self) -> str:
+        if self.reuse:
+            times = (
+                f"is given away at {self.write_ns:g} ns and read until {self.read_ns:g} ns; write_barrier comes before"
+            )
+            return f"{self.place}: race on core {self.core[0]},{self.core[1]}: {self.object}, tile {self.tile}, {times}"
         written = "never" if self.write_ns is None else f"at {self.write_ns:g} ns"
+        what = self.object if self.object.endswith(",") else f"{self.object}, tile {self.tile},"
         return (
-            f"{self.place}: race on core {self.core[0]},{self.core[1]}: {self.object}, tile {self.tile}, "
+            f"{self.place}: race on core {self.core[0]},{self.core[1]}: {what} "
             f"is read at {self.read_ns:g} ns and written {written}"
         )
 
@@ -62,67 +70,122 @@ class _Candidate:
     pipe: PipePart | None = None
     position: int = 0  # of the tile among all that are pushed
     after: bool = False  # the race is a write before the read, not after it
+    is_far: bool = False  # what reads is the push of the tile, and `write` is a transfer
+    reuse: bool = False  # the row that reads is the transfer, and `read` gives its elements away before it is over
 
 
 class RaceNotes:
     """What may be a race in one run."""
 
     def __init__(self) -> None:
-        self.candidates: list[_Candidate] = []
+        self.candidates: list[_Candidate | None] = []
+        self.met: list[tuple[Kernel, SemaphorePart, int, Row, str]] = []  # waits for semaphores, and their places
+        self.far: list[_Candidate] = []  # transfers to pipes of other cores
 
     def note_read(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
         """A transfer to a part has begun."""
-        kernel.pending.append((part, first, count, row))
+        kernel.reads_pending.append((part, first, count, row))
+
+    def note_write(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+        """A transfer from a part has begun; those that bring its elements may be under way."""
+        self.note_source(kernel, part, first, count, row)
+        if len(kernel.writes_pending) >= _MOST_PENDING:
+            del kernel.writes_pending[: _MOST_PENDING // 2]
+        kernel.writes_pending.append((part, first, count, row))
+
+    def note_source(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+        """Elements are read or given to readers; transfers that bring them may be under way."""
+        for other, begin, size, move in kernel.reads_pending:
+            if other is part and first < begin + size and begin < first + count and len(self.candidates) < _MOST:
+                tile = max(begin, first) // TILE
+                self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move))
+
+    def note_far(self, kernel: Kernel, part: PipePart, position: int, row: Row) -> None:
+        """A transfer writes to a pipe of another core, up to a tile among all that are pushed there."""
+        if len(self.far) < _MOST:
+            tile = position % part.tiles
+            self.far.append(
+                _Candidate(part.core, str(part), tile, row, kernel.place(), row, part, position, is_far=True)
+            )
+
+    def note_reuse(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+        """Elements were popped or set; transfers from them may be under way."""
+        for other, begin, size, move in kernel.writes_pending:
+            if other is part and first < begin + size and begin < first + count and len(self.candidates) < _MOST:
+                tile = max(begin, first) // TILE
+                self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move, reuse=True))
 
     def note_push(self, kernel: Kernel, part: PipePart, position: int, tiles: int, row: Row) -> None:
         """Tiles were pushed; transfers to them may be under way."""
-        if not kernel.pending or len(self.candidates) >= _MOST:
-            return
-        begin = position % part.tiles * TILE
-        for other, first, count, move in kernel.pending:
-            if other is part and first < begin + tiles * TILE and begin < first + count:
-                tile = max(first - begin, 0) // TILE
-                self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move))
+        self.note_source(kernel, part, position % part.tiles * TILE, tiles * TILE, row)
 
     def note_get(self, kernel: RunningKernel, part: object, index: int) -> None:
         """An element was read; a transfer to it may be under way."""
-        for other, first, count, move in kernel.pending:
-            if other is part and first <= index < first + count and len(self.candidates) < _MOST:
-                row = kernel.rows.last_row()
-                self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, row, kernel.place(), move))
+        if kernel.reads_pending:
+            self.note_source(kernel, part, index, 1, kernel.rows.last_row())
 
     def note_tile(self, kernel: Kernel, part: PipePart, tile: int, position: int, row: Row) -> None:
         """A tile was read that nothing was waited for."""
         if len(self.candidates) < _MOST:
             self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), None, part, position))
 
-    def note_early(self, kernel: Kernel, part: object, index: int, wait: Row) -> None:
-        """An element was read that another kernel's write brings, for which the row waits."""
-        if len(self.candidates) < _MOST:
-            self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, wait, kernel.place(), wait))
+    def note_early(self, kernel: Kernel, part: object, index: int, wait: Row) -> int:
+        """An element was read that another kernel's write brings, for which the row waits. Returns what `forget` takes."""
+        if len(self.candidates) >= _MOST:
+            return -1
+        self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, wait, kernel.place(), wait))
+        return len(self.candidates) - 1
 
-    def note_passed(self, kernel: Kernel, part: SemaphorePart, value: int, change: Row, wait: Row) -> None:
-        """A kernel waited for a value that a semaphore had already lost again, by a change, when the kernels ran in turn."""
-        name = f"{part}, which no longer is {value},"
+    def forget(self, number: int) -> None:
+        """Forget what `note_early` noted."""
+        self.candidates[number] = None
+
+    def note_met(self, kernel: Kernel, part: SemaphorePart, event: int, wait: Row) -> None:
+        """A kernel waited for a value that a semaphore has since an event; another kernel may change it before in time."""
+        if len(self.met) < _MOST:
+            self.met.append((kernel, part, event, wait, kernel.place()))
+
+    def note_passed(self, kernel: Kernel, name: str, change: Row, wait: Row) -> None:
+        """A kernel waited for a value that was already lost again, by a change, when the kernels ran in turn."""
         self.candidates.append(_Candidate(kernel.core, name, 0, wait, kernel.place(), change, after=True))
+
+    def _add_passed(self) -> None:
+        for kernel, part, event, wait, place in self.met:
+            value = part.history[event]
+            changed = next((n for n in range(event, part.events) if part.history[n + 1] != value), None)
+            if changed is not None and part.rows[changed][0] != wait[0]:
+                name = f"{part}, which no longer is {value},"
+                self.candidates.append(_Candidate(kernel.core, name, 0, wait, place, part.rows[changed], after=True))
 
     def find(self, lowering: Lowering, start_fs: np.ndarray, end_fs: np.ndarray) -> list[Race]:
         """The races by the times of the rows, one for each core, object and place."""
+        self._add_passed()
         found: dict[tuple[Any, ...], Race] = {}
-        for one in self.candidates:
+        for one in [*self.candidates, *self.far]:
+            if one is None:
+                continue
             key = (one.core, one.object, one.place)
             if key in found:
                 continue
-            write, read = _write_row(one), int(start_fs[lowering.find_row(one.read)])
+            write, reads = (one.write, _push_row(one)) if one.is_far else (_write_row(one), one.read)
+            if reads is None:
+                continue
+            read = int(start_fs[lowering.find_row(reads)])
             written = None if write is None else int(end_fs[lowering.find_row(write)])
+            if one.is_far and write is not None and int(start_fs[lowering.find_row(write)]) <= read:
+                continue  # it may have arrived in time; when it does no row tells
             if written is None or (written < read if one.after else written > read):
                 at = None if written is None else written / _FS_PER_NS
-                found[key] = Race(one.core, one.object, one.tile, at, read / _FS_PER_NS, one.place)
+                times = (read / _FS_PER_NS, at) if one.reuse else (at, read / _FS_PER_NS)
+                found[key] = Race(one.core, one.object, one.tile, *times, one.place, reuse=one.reuse)
         return list(found.values())
 
 
 def _write_row(one: _Candidate) -> Row | None:
-    if one.pipe is None:
-        return one.write
+    return one.write if one.pipe is None else _push_row(one)
+
+
+def _push_row(one: _Candidate) -> Row | None:
+    assert one.pipe is not None
     at = bisect_right(one.pipe.pushes, one.position, key=lambda push: push[0])
     return one.pipe.pushes[at][1:] if at < len(one.pipe.pushes) else None

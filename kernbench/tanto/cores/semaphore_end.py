@@ -44,7 +44,7 @@ class SemaphoreEnd:
         """Set the values on all other cores of a rectangle to that of a semaphore here."""
         cores, rows = self.run.find_cores(self.kernel, corners, with_self=False), self.kernel.flow
         parts = [self.run.semaphore_on(self.kernel, self.part.id, core) for core in cores]
-        self.run.expect(self.kernel, corners[4], len(cores))
+        self.run.expect(self.kernel, corners[4], cores)
         rows.multicast_signal(self.kernel.c, cores, parts)
         for part in parts:
             part.change(src.part.value, rows.last_row())
@@ -70,5 +70,4 @@ class SemaphoreEnd:
             kernel.released = False
         self.seen = max(self.seen, event)
         kernel.flow.wait_semaphore(kernel.c, part, event)
-        if passed:
-            self.run.races.note_passed(kernel, part, value, part.rows[event], kernel.flow.last_row())
+        self.run.races.note_met(kernel, part, event, kernel.flow.last_row())

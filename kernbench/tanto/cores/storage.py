@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 Core = tuple[int, int]  # logical x, y
 _MOST_ARRIVALS = 256
+_MOST_ELEMENTS = 64  # of a write whose values are kept for those that poll
 
 
 class GlobalBuffer:
@@ -30,7 +32,8 @@ class GlobalBuffer:
         return f"global {self.id}"
 
 
-class Arrival(NamedTuple):
+@dataclass(slots=True)
+class Arrival:
     """A write of elements of a local by a kernel: the counter of its writes there, and its value when this one is there."""
 
     first: int
@@ -38,12 +41,15 @@ class Arrival(NamedTuple):
     kernel: Kernel
     counter: int
     value: int
+    number: int = 0  # among all of the part
+    row: tuple[int, int] | None = None
+    elements: np.ndarray | None = None  # of a write of few
 
 
 class LocalPart:
     """A local buffer on one core; one that outlives its program is kept by the device."""
 
-    __slots__ = ("arrivals", "core", "data", "fmt", "id", "lookers", "pollers", "size")
+    __slots__ = ("arrivals", "core", "data", "fmt", "id", "lookers", "noted", "pollers", "size")
 
     def __init__(self, id: int, core: Core, fmt: Format, size: int) -> None:
         self.id, self.core, self.fmt, self.size = id, core, fmt, size
@@ -55,6 +61,7 @@ class LocalPart:
         self.lookers: set[Kernel] = set()  # kernels that read its elements
         self.pollers: list[Kernel] = []
         self.arrivals: list[Arrival] = []  # the last writes by transfers, where kernels look
+        self.noted = 0  # writes in all
 
     def arrival_of(self, index: int) -> Arrival | None:
         """The last write of an element among those that are known."""
@@ -64,7 +71,16 @@ class LocalPart:
         """Note a write."""
         if len(self.arrivals) >= _MOST_ARRIVALS:
             del self.arrivals[: _MOST_ARRIVALS // 2]
+        arrival.number = self.noted
+        self.noted += 1
         self.arrivals.append(arrival)
+
+    def complete_arrival(self, row: tuple[int, int]) -> None:
+        """Give the write that was noted last its row, and its elements, which are there now."""
+        last = self.arrivals[-1]
+        last.row = row
+        if last.end - last.first <= _MOST_ELEMENTS:
+            last.elements = self.data[last.first : last.end].copy()
 
     def changed(self) -> None:
         """Let the kernels look that poll it."""
@@ -81,13 +97,13 @@ class PipePart:
 
     __slots__ = (
         "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "twins",
-        "waiters",
+        "waited", "waiters",
     )  # fmt: skip
 
     def __init__(self, id: int, core: Core, kind: int, fmt: Format, tiles: int, frame: int, data: np.ndarray) -> None:
         self.id, self.core, self.kind, self.fmt, self.tiles, self.frame = id, core, kind, fmt, tiles, frame
         self.data = data
-        self.pushed = self.popped = 0  # tiles
+        self.pushed = self.popped = self.waited = 0  # tiles; waited: that a kernel waited for, or popped
         self.pushes: list[tuple[int, int, int]] = []  # (tiles pushed with it, thread, row) of each push
         self.waiters: list[Kernel] = []
         self.matrices: list[np.ndarray | None] = [None] * tiles  # float32[32, 32] of tiles as far as they are known

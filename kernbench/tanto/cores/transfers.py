@@ -17,6 +17,7 @@ from kernbench.tanto.language.types import UINT32, Scalar, wrap_value
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
+    from kernbench.tanto.timing.row_buffer import Row
 
 HALF = 1 << 31
 Part = TypeVar("Part", LocalPart, PipePart)
@@ -62,6 +63,7 @@ class CopyEnd(ABC, Generic[Part]):
         self.run, self.kernel = run, kernel
         self.element = element
         self._move_count: int | None = None
+        self._moved = (-1, -1)  # the kernel's reads and writes when the context of moves was last used
 
     # What the two kinds supply
 
@@ -94,6 +96,15 @@ class CopyEnd(ABC, Generic[Part]):
     def check_target(self, part: Part, offset: int, count: int) -> None:
         """Check that elements may be written. Errors: TantoError."""
 
+    def check_room(self, call: str, offset: int, count: int) -> None:
+        """Warn of elements that are written to no frame of this kernel."""
+
+    def check_there(self, call: str, offset: int, count: int) -> None:
+        """Warn of elements that were not waited for, and let them come if they will."""
+
+    def note_far(self, part: Part, end: int, row: Row) -> None:
+        """Note a transfer to elements of another core's part, before an offset in the write frame."""
+
     def multicast_base(self) -> int:
         """The element that offsets of `write_mcast` count from."""
         return self.write_base()
@@ -112,6 +123,9 @@ class CopyEnd(ABC, Generic[Part]):
         """The counter of this kernel's writes that have arrived at a part, or NONE."""
         return NONE
 
+    def arrived(self, part: Part, row: Row) -> None:
+        """The elements of the write by `arrival` are there; a row brings them in time."""
+
     def get(self, index: int) -> int | float:
         """The element at an index."""
         self.kernel.rows.load(self.kernel.c)
@@ -120,8 +134,11 @@ class CopyEnd(ABC, Generic[Part]):
 
     def element_at(self, index: int) -> int | float:
         """The element at an index, without the time that it takes."""
+        return self.element_of(self.take(self.part, self.read_base(), index, 1))
+
+    def element_of(self, stored: np.ndarray) -> int | float:
+        """The first of elements as they are stored."""
         part = self.part
-        stored = self.take(part, self.read_base(), index, 1)
         if self.element is not None and self.element.kind == "float":
             return float(part.fmt.to_float(stored)[0])
         value = stored[0]
@@ -147,7 +164,9 @@ class CopyEnd(ABC, Generic[Part]):
                 .astype(f"u{part.fmt.bytes}")
                 .view(storage)
             )
+        self.check_room("set of", index, 1)
         self.put(part, self.write_base(), index, stored)
+        self.run.races.note_reuse(self.kernel, part, self.write_base() + index, 1, self.kernel.rows.last_row())
 
     def _takes_bits(self) -> bool:
         return self.element is not None and self.element.kind == "int"
@@ -158,6 +177,7 @@ class CopyEnd(ABC, Generic[Part]):
         """Read from DRAM."""
         if count == 0:
             return
+        self.check_room("read into", dst, count)
         row = self.kernel.flow.read_dram(self.kernel.c, src.part, as_signed(src_offset), count)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         self.check_target(self.part, dst, count)
@@ -171,7 +191,9 @@ class CopyEnd(ABC, Generic[Part]):
         first = as_signed(dst_offset)
         if first < 0 or first + count > dst.part.size:
             dst.put(dst_offset, np.empty(min(count, dst.part.size + 1), dst.part.data.dtype))
-        self.kernel.flow.write_dram(self.kernel.c, dst.part, first, count)
+        self.check_there("write from", src, count)
+        row = self.kernel.flow.write_dram(self.kernel.c, dst.part, first, count)
+        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
         if self.run.numbers:
             dst.put(dst_offset, self.take(self.part, self.read_base(), src, count))
 
@@ -182,7 +204,12 @@ class CopyEnd(ABC, Generic[Part]):
         core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
         part = src.part if core == self.kernel.core else src.part_on(core)
         self.check_target(self.part, dst, count)
+        self.check_room("read into", dst, count)
+        if core == self.kernel.core:
+            src.check_there("read from", src_offset, count)
         row = self.kernel.flow.read_core(self.kernel.c, core, count * self.part.fmt.bytes)
+        if core == self.kernel.core:
+            self.run.races.note_source(self.kernel, part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         if self.run.numbers:
             self.put(self.part, self.write_base(), dst, src.take(part, src.read_base(), src_offset, count))
@@ -196,11 +223,18 @@ class CopyEnd(ABC, Generic[Part]):
         core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
         part = dst.part if core == self.kernel.core else dst.part_on(core)
         dst.check_target(part, dst_offset, count)
-        self.kernel.flow.write_core(
+        if core == self.kernel.core:
+            dst.check_room("write into", dst_offset, count)
+        self.check_there("write from", src, count)
+        row = self.kernel.flow.write_core(
             self.kernel.c, core, count * self.part.fmt.bytes, dst.arrival(part, dst_offset, count)
         )
+        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
+        if core != self.kernel.core:
+            dst.note_far(part, dst_offset + count, row)
         if self.run.numbers:
             dst.put(part, dst.write_base(), dst_offset, self.take(self.part, self.read_base(), src, count))
+            dst.arrived(part, row)
 
     write_pipe = write_local
 
@@ -217,22 +251,33 @@ class CopyEnd(ABC, Generic[Part]):
     ) -> None:
         cores = self.run.find_cores(self.kernel, corners, with_self=with_self)
         parts = [dst.part_on(core) for core in cores]
-        self.run.expect(self.kernel, corners[4], len(cores))
+        self.run.expect(self.kernel, corners[4], cores)
         if count == 0:
             return
         for part in parts:
             dst.check_target(part, dst_offset, count)
+        self.check_room("write_mcast from", src, count)
         arrive = [dst.arrival(part, dst_offset, count) for part in parts]
-        self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
+        row = self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
+        self.run.races.note_write(self.kernel, self.part, self.multicast_base() + src, count, row)
+        for part in parts:
+            if part is not self.part:
+                dst.note_far(part, dst_offset + count, row)
         if self.run.numbers and parts:
             values = self.take(self.part, self.multicast_base(), src, count).copy()
             for part in parts:
                 dst.put(part, dst.write_base(), dst_offset, values)
+                dst.arrived(part, row)
 
     def move_init(self, count: int) -> None:
         """Prepare moves of so many elements."""
         self._move_count = count
         self.kernel.flow.begin_moves(self.kernel.c)
+        self._keep_context()
+
+    def _keep_context(self) -> None:
+        flow = self.kernel.flow
+        self.kernel.moves_to, self._moved = self.part, (flow.reads, flow.writes)
 
     def move(self, dst: int, src: CopyEnd[Any], src_offset: int) -> None:
         """Move elements within the core. Errors: TantoError before `move_init`."""
@@ -244,7 +289,16 @@ class CopyEnd(ABC, Generic[Part]):
         if count == 0:
             return
         self.check_target(self.part, dst, count)
+        flow = self.kernel.flow
+        if self.kernel.moves_to is not self.part or self._moved != (flow.reads, flow.writes):
+            self.kernel.warn(
+                f"move to {self.part} after a transfer or move_init that ended its context; call move_init again"
+            )
+        self.check_room("move into", dst, count)
+        src.check_there("move from", src_offset, count)
         row = self.kernel.flow.move(self.kernel.c, count * self.part.fmt.bytes)
+        self._keep_context()
+        self.run.races.note_source(self.kernel, src.part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         if self.run.numbers:
             self.put(self.part, self.write_base(), dst, src.take(src.part, src.read_base(), src_offset, count))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from ctypes import c_float
+from struct import Struct
 from typing import Any, cast
 
 import numpy as np
@@ -26,6 +27,9 @@ def put(owner: list[Any], index: int, value: Any) -> Any:
     return value
 
 
+_FLOAT32, _UINT32 = Struct("f"), Struct("I")
+
+
 def single(value: float) -> float:
     """The float32 nearest to a number."""
     return c_float(value).value
@@ -35,6 +39,13 @@ def half(value: float) -> float:
     """The float16 nearest to a number."""
     with np.errstate(over="ignore"):
         return float(np.float16(value))
+
+
+def brain(value: float) -> float:
+    """The bfloat16 of a number: a float32 whose lower half is cut off."""
+    (bits,) = _UINT32.unpack(_FLOAT32.pack(single(value)))
+    (found,) = _FLOAT32.unpack(_UINT32.pack(bits & 0xFFFF0000))
+    return found
 
 
 def quotient(a: float, b: float) -> float:
@@ -50,5 +61,5 @@ def duplicate(value: list[Any]) -> list[Any]:
 
 
 HELPERS: dict[str, Callable[..., Any]] = {
-    one.__name__: one for one in (divide, remainder, put, single, half, quotient, duplicate)
+    one.__name__: one for one in (divide, remainder, put, single, half, brain, quotient, duplicate)
 }

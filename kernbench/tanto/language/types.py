@@ -123,8 +123,8 @@ def promote(a: Scalar) -> Scalar:
 
 
 def rounding(to: Scalar) -> str:
-    """The helper that brings a float to the precision of a type, "" if there is none; a bfloat16 is cut when it is stored."""
-    return {"float": "single", "float16": "half"}.get(to.name, "")
+    """The helper that brings a float to the precision of a type, "" if there is none."""
+    return {"float": "single", "float16": "half", "bfloat16": "brain"}.get(to.name, "")
 
 
 def wrap(code: str, to: Scalar) -> str:

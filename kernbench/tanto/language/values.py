@@ -49,7 +49,7 @@ def converted(value: Value, own: Scalar, to: Scalar) -> Value:
     if value.const is not None:
         return constant(value.const, to)
     if to.kind == "float":
-        exact = own.bits <= to.bits if own.kind == "float" else own.bits <= 16
+        exact = own == to or own.bits < to.bits if own.kind == "float" else own.bits <= (16 if to.bits > 16 else 8)
         return Value(
             value.code
             if own.kind == "float" and exact

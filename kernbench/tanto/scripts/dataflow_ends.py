@@ -28,16 +28,21 @@ class DataflowObject(ABC):
     script: DataflowScript
     size = bytes = 0  # elements of a part, bytes of an element
     room = 0  # elements of the part on this core, if this kernel may write there
-    pipe: PipePart | None = None  # the part of a pipe, and the element at which the frame begins that is written next
-    begin = 0
+    name: tuple[str, int]  # letter and id
+    begin = 0  # the element at which the frame begins that is written next
     source: GlobalBuffer | None = None  # of the reads last begun, their elements, and their forms by offset there
     count = last_target = 0
     read_forms: dict[int, int]
     _move_count: int | None = None
+    _moved = (-1, -1)
 
     @abstractmethod
     def part_on(self, core: Core) -> Any:
         """The part on a core. Errors: Unscripted outside of the grid."""
+
+    @abstractmethod
+    def check_there(self, offset: int, count: int) -> None:
+        """Check that elements that are read were waited for. Errors: Unscripted."""
 
     @abstractmethod
     def check_target(self, offset: int, count: int) -> None:
@@ -47,16 +52,38 @@ class DataflowObject(ABC):
         """Begin a transfer to elements of the part on this core. Errors: Unscripted where they cannot be written."""
         if not 0 <= dst <= self.room - count:
             raise Unscripted
-        if self.pipe is not None:
-            self.script.pending.append((self.pipe, self.begin + dst, count))
+        self.script.pending.append((self.name, self.begin + dst, count))
+
+    def check_source(self, first: int, count: int) -> None:
+        """Begin a transfer from elements of the part on this core. Errors: Unscripted where they may be on their way."""
+        self.check_settled(first, count)
+        self.script.writes_pending.add(self.name)
+
+    def check_settled(self, first: int, count: int) -> None:
+        """Check that no transfer to elements is under way. Errors: Unscripted."""
+        script = self.script
+        if script.reads > script.settled_reads:
+            if not script.follows_reads:
+                raise ReadsPending
+            for name, begin, size in script.pending:
+                if name == self.name and first < begin + size and begin < first + count:
+                    raise Unscripted  # perhaps a race
+
+    def check_read_frame(self, offset: int, count: int) -> None:
+        """Check that elements of the read frame were waited for. Errors: Unscripted."""
+        self.check_source(offset, count)
+
+    def check_write_frame(self, offset: int, count: int) -> None:  # noqa: B027  # locals have no frames
+        """Check that elements of the write frame were reserved. Errors: Unscripted."""
 
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
         if not isinstance(value, float) and value < 0:
             raise Unscripted  # not all formats take it
         self.part_on(self.script.core)
-        if not 0 <= index < self.size:
+        if not 0 <= index < self.size or self.name in self.script.writes_pending:
             raise Unscripted
+        self.check_write_frame(index, 1)
         self.script.add(self.script.store_form)
 
     # Transfers
@@ -93,19 +120,20 @@ class DataflowObject(ABC):
         found = self.read_forms[src_offset] = script.packet_form(bank, nbytes) if form is None else form
         return found
 
-    def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:  # noqa: ARG002
+    def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:
         """Write to DRAM."""
         first = as_signed(dst_offset)
         if count:
             if first < 0 or first + count > dst.size:
                 raise Unscripted
+            self.check_read_frame(src, count)
             self.script.pages(dst, first, count, write=True)
 
     def read_local(
         self,
         dst: int,
         src: DataflowObject,
-        src_offset: int,  # noqa: ARG002
+        src_offset: int,
         count: int,
         x: int = -1,
         y: int = -1,
@@ -114,6 +142,8 @@ class DataflowObject(ABC):
         if count:
             script, core = self.script, self.script.core_at(x, y)
             src.part_on(core)
+            if core == script.core:
+                src.check_there(src_offset, count)
             self.begin_read(dst, count)
             script.transfer(script.rows.places.l1(core), count * self.bytes, write=False)
 
@@ -121,7 +151,7 @@ class DataflowObject(ABC):
 
     def write_local(
         self,
-        src: int,  # noqa: ARG002
+        src: int,
         dst: DataflowObject,
         dst_offset: int,
         count: int,
@@ -134,6 +164,11 @@ class DataflowObject(ABC):
             self.part_on(script.core)
             dst.part_on(core)
             dst.check_target(dst_offset, count)
+            if core == script.core:
+                dst.check_write_frame(dst_offset, count)
+            else:
+                script.far.add((*dst.name, core))
+            self.check_read_frame(src, count)
             script.transfer(script.rows.places.l1(core), count * self.bytes, write=True)
 
     write_pipe = write_local
@@ -148,7 +183,7 @@ class DataflowObject(ABC):
 
     def _multicast(
         self,
-        src: int,  # noqa: ARG002
+        src: int,
         dst: DataflowObject,
         dst_offset: int,
         count: int,
@@ -164,6 +199,9 @@ class DataflowObject(ABC):
             self.part_on(script.core)
             if cores:
                 dst.check_target(dst_offset, count)
+            script.far.update([(*dst.name, core) for core in cores if core != script.core])
+            self.check_write_frame(src, count)
+            self.check_source(self.begin + src, count)
             script.add(script.issue_form)
             while cores and left > 0:
                 nbytes = min(left, script.lowering.packet_bytes)
@@ -173,17 +211,27 @@ class DataflowObject(ABC):
     def move_init(self, count: int) -> None:
         """Prepare moves of so many elements."""
         self._move_count = count
+        self.part_on(self.script.core)
         self.script.add(self.script.issue_form)
+        self._keep_context()
 
-    def move(self, dst: int, src: DataflowObject, src_offset: int) -> None:  # noqa: ARG002
+    def _keep_context(self) -> None:
+        script = self.script
+        script.moves_to, self._moved = self.name, (script.reads, script.writes)
+
+    def move(self, dst: int, src: DataflowObject, src_offset: int) -> None:
         """Move elements within the core."""
         script, count = self.script, self._move_count
         if count is None:
             raise Unscripted
+        if count and (script.moves_to != self.name or self._moved != (script.reads, script.writes)):
+            raise Unscripted
         if count:
             self.begin_read(dst, count)
             src.part_on(script.core)
+            src.check_there(src_offset, count)
             script.move(count * self.bytes)
+            self._keep_context()
 
 
 class DataflowPipe(ScriptPipe, DataflowObject):
@@ -193,7 +241,8 @@ class DataflowPipe(ScriptPipe, DataflowObject):
 
     def __init__(self, script: DataflowScript, part: PipePart) -> None:
         super().__init__(script, part)
-        self.room, self.pipe, self.read_forms = self.size if self.may_write else 0, part, {}
+        self.name, self.read_forms = ("p", part.id), {}
+        self.met_before = self.reads_before = 0  # semaphores that were waited for, and reads, before the last push
         pushed, popped = part.counters
         self.room_form = script.wait_form(script.lowering.register_cycles, popped)
         self.tiles_form = script.wait_form(script.lowering.register_cycles, pushed)
@@ -205,6 +254,7 @@ class DataflowPipe(ScriptPipe, DataflowObject):
         self.push_form, self.pop_form = (self.script.add_form(cycles, one, tiles) for one in (pushed, popped))
 
     def add_wait_for_room(self, popped: int) -> None:
+        self._set_room(self.frame)
         self.script.add(self.room_form, popped)
 
     def add_push(self) -> None:
@@ -213,16 +263,40 @@ class DataflowPipe(ScriptPipe, DataflowObject):
             if not script.follows_reads:
                 raise ReadsPending
             end = self.begin + self.frame * TILE
-            for part, first, count in script.pending:
-                if part is self.part and first < end and self.begin < first + count:
+            for name, first, count in script.pending:
+                if name == self.name and first < end and self.begin < first + count:
                     raise Unscripted  # perhaps a race
+        if len(script.meetings) == self.met_before and script.reads == self.reads_before:
+            script.unasked.add(self.name)
+        self.met_before, self.reads_before = len(script.meetings), script.reads
         script.add(self.push_form)
         self.begin = (self.written_tiles + self.frame) % self.tiles * TILE
+        self._set_room(self.reserved - self.written_tiles - self.frame)
+
+    def _set_room(self, tiles: int) -> None:
+        """Set how many tiles of the write frame are reserved."""
+        self.room = min(tiles, self.tiles) * TILE
+        self.last_target = self.room - self.count
+
+    def check_there(self, offset: int, count: int) -> None:
+        if offset >= HALF or self.read_tiles * TILE + offset + count > self.waited * TILE:
+            raise Unscripted
+        self.check_settled(self.read_tiles % self.tiles * TILE + offset, count)
+
+    def check_read_frame(self, offset: int, count: int) -> None:
+        self.check_there(offset, count)
+        self.check_source(self.read_tiles % self.tiles * TILE + offset, count)
+
+    def check_write_frame(self, offset: int, count: int) -> None:
+        if offset + count > self.room:
+            raise Unscripted
 
     def add_wait_for_tiles(self, pushed: int) -> None:
         self.script.add(self.tiles_form, pushed)
 
     def add_pop(self) -> None:
+        if self.name in self.script.writes_pending:
+            raise Unscripted  # perhaps a race
         self.script.add(self.pop_form)
 
     def part_on(self, core: Core) -> PipePart:
@@ -240,7 +314,7 @@ class DataflowLocal(DataflowObject):
     """A local in the script of a reader or writer."""
 
     def __init__(self, script: DataflowScript, id: int) -> None:
-        self.script, self.id = script, id
+        self.script, self.id, self.name = script, id, ("l", id)
         self.parts = script.run.locals[id]
         part = next(iter(self.parts.values()), None)
         if part is None:
@@ -257,6 +331,9 @@ class DataflowLocal(DataflowObject):
     def check_target(self, offset: int, count: int) -> None:
         if offset < 0 or offset + count > self.size:
             raise Unscripted
+
+    def check_there(self, offset: int, count: int) -> None:
+        self.check_settled(offset, count)
 
 
 class ScriptSemaphore:

@@ -40,7 +40,11 @@ class DataflowScript(Script):
         self.rows, self.follows_reads = kernel.flow, follows_reads
         self.reads = self.settled_reads = self.writes = 0  # settled: before the last barrier
         self.banks, self.packet_bytes = self.lowering.banks, self.lowering.packet_bytes
-        self.pending: list[tuple[object, int, int]] = []  # reads since the last barrier: part, first element, count
+        self.pending: list[tuple[tuple[str, int], int, int]] = []  # reads since the last barrier: to what, first, count
+        self.writes_pending = set[tuple[str, int]]()  # from what, since the last barrier
+        # Pipes of other cores that it writes to, and pipes that it pushes without a read or wait for a semaphore before.
+        self.far, self.unasked = set[tuple[str, int, "Core"]](), set[tuple[str, int]]()
+        self.moves_to: object = None  # what has the context of moves
         self.forms: dict[Form, int] = {}
         self.rectangles: dict[tuple[tuple[int, ...], bool], tuple[Core, ...]] = {}
         self.multicasts: dict[tuple[Any, ...], list[int]] = {}  # forms, by what `multicast` is given
@@ -92,6 +96,7 @@ class DataflowScript(Script):
 
     def write_barrier(self) -> None:
         """Wait for all writes."""
+        self.writes_pending.clear()
         self.log += (self.c, self.line, self.write_barrier_form, self.writes)
 
     # Transfers
@@ -172,8 +177,8 @@ class DataflowScript(Script):
         if found is None:
             found = tuple(self.run.find_cores(self.kernel, corners, with_self=with_self))
             self.rectangles[corners, with_self] = found
-        if corners[4] > len(found):
-            raise Unscripted  # it waits for acknowledgements that nobody sends
+        if corners[4] > len(found) or corners[4] < len(found) - (self.core in found):
+            raise Unscripted  # acknowledgements that nobody sends, or that nobody waits for
         return found
 
     def multicast(self, cores: tuple[Core, ...], nbytes: int, tag: int, arrive: tuple[int, ...]) -> None:

@@ -73,7 +73,7 @@ class MathScript(Script):
 
     def tilize_block(self, src: MathPipe, block: int, dst: MathPipe) -> None:
         """Bring tiles into another order."""
-        fits = self.alive_math is None and block <= src.tiles and block <= dst.tiles - dst.packed
+        fits = self.alive_math is None and block <= src.tiles and dst.written_tiles + dst.packed + block <= dst.reserved
         if not (fits and src.may_read and dst.may_write and (not block or src.read_tiles + block <= src.waited)):
             raise Unscripted
         self.add(_BEGIN)
@@ -98,6 +98,7 @@ class MathPipe(ScriptPipe):
         self.add(_ROOM, self.popped, popped)
 
     def add_push(self) -> None:
+        self.script.check(self.packed > 0 or len(self.part.twins) > 1)
         self.add(_PUSH, self.pushed, self.frame)
 
     def add_wait_for_tiles(self, pushed: int) -> None:
@@ -157,7 +158,7 @@ class ScriptMath:
     def pack_tile(self, slot: int, pipe: MathPipe) -> None:
         """Pack a tile, or a part of it."""
         self._check(slot)
-        if pipe.packed >= pipe.tiles or (pipe.packed == 0 and not pipe.may_write):
+        if pipe.written_tiles + pipe.packed >= pipe.reserved or (pipe.packed == 0 and not pipe.may_write):
             raise Unscripted
         pipe.packed += 1
         self.script.pack(pipe.bytes)

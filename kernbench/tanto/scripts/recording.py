@@ -11,6 +11,7 @@ from kernbench.engine.turns import run_in_turn
 from kernbench.errors import KernBenchError, LimitError
 from kernbench.tanto.scripts.dataflow_script import DataflowScript
 from kernbench.tanto.scripts.math_script import MathScript
+from kernbench.tanto.scripts.passing import leaves_tiles, may_miss
 from kernbench.tanto.scripts.script import ReadsPending, Unscripted
 from kernbench.tanto.scripts.script_rows import give_dataflow_rows, give_math_rows
 
@@ -37,6 +38,8 @@ def write_rows(run: GridRun) -> bool:
     except LimitError:
         raise
     except _RAISED:  # kernels that run in turn tell which comes first, and where
+        return False
+    if may_miss(run, scripts) or leaves_tiles(kernels, scripts):
         return False
     met = _meet(run, kernels, scripts)
     if met is None:

@@ -103,7 +103,7 @@ class ScriptPipe(ABC):
         self.tiles, self.bytes = part.tiles, part.fmt.bytes
         self.size = part.tiles * TILE
         self.frame = part.frame or part.tiles
-        self.read_tiles = self.written_tiles = self.packed = self.waited = 0
+        self.read_tiles = self.written_tiles = self.packed = self.waited = self.reserved = 0
         kind, is_math = part.kind, script.kernel.is_math
         self.may_read = is_math if kind == 2 else not is_math or kind == 0
         self.may_write = is_math if kind == 2 else not is_math or kind == 1
@@ -137,15 +137,15 @@ class ScriptPipe(ABC):
     def reserve_back(self) -> None:
         """Wait for room for a frame."""
         script, popped = self.script, self.written_tiles + self.frame - self.tiles
-        script.check(self.may_write)
+        script.check(self.may_write and self.frame > 0)
         script.acts += (acts.RESERVE, self.number, self.frame, popped)
-        self.packed = 0
+        self.packed, self.reserved = 0, self.written_tiles + self.frame
         self.add_wait_for_room(popped)
 
     def push_back(self) -> None:
         """Give the frame to readers."""
         script = self.script
-        script.check(self.may_write)
+        script.check(self.may_write and self.frame > 0 and self.written_tiles + self.frame <= self.reserved)
         script.acts += (acts.PUSH, self.number, self.frame, 0)
         self.add_push()
         self.written_tiles += self.frame
@@ -154,7 +154,7 @@ class ScriptPipe(ABC):
     def wait_front(self) -> None:
         """Wait for a frame of data."""
         script, pushed = self.script, self.read_tiles + self.frame
-        script.check(self.may_read)
+        script.check(self.may_read and self.frame > 0)
         script.acts += (acts.AWAIT, self.number, self.frame, pushed)
         self.waited = max(self.waited, pushed)
         self.add_wait_for_tiles(pushed)
@@ -162,7 +162,7 @@ class ScriptPipe(ABC):
     def pop_front(self) -> None:
         """Give the frame back to writers."""
         script = self.script
-        script.check(self.may_read)
+        script.check(self.may_read and self.frame > 0 and self.read_tiles + self.frame <= self.waited)
         script.acts += (acts.POP, self.number, self.frame, 0)
         self.read_tiles += self.frame
         self.waited = max(self.waited, self.read_tiles)

@@ -117,6 +117,10 @@ class DataflowRows:
         """Take the lines that issue rows from a kernel."""
         self.buffer.kernel = kernel
 
+    def next_row(self) -> Row:
+        """The row that will be added next."""
+        return self.id, self.buffer.count
+
     def last_row(self) -> Row:
         """The row that was added last."""
         return self.buffer.last_row()
@@ -133,9 +137,14 @@ class DataflowRows:
             c, lowering.move_cycles, lowering.read_tag, route, nbytes, self.read_counter, self.read_server
         )
 
-    def multicast(self, c: int, cores: list[Core], nbytes: int, arrive: list[int]) -> None:
-        """Write to the L1 of many cores in one traversal; 1 is added to the counter of each when all is there."""
+    def multicast(self, c: int, cores: list[Core], nbytes: int, arrive: list[int]) -> Row:
+        """Write to the L1 of many cores in one traversal; 1 is added to the counter of each when all is there.
+
+        Returns the row of its first packet.
+        """
+        first = self.buffer.count + 1  # after the row of its issue
         multicast_data(self, c, cores, nbytes, arrive)
+        return self.id, min(first, self.buffer.count - 1)
 
     def add_arrival(self, c: int, counter: int) -> None:
         """Count a write by the processor of this core."""

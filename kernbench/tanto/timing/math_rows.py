@@ -66,9 +66,9 @@ class MathRows:
     def _add(self, step: int, c: int, first: int = 0, second: int = 0) -> None:
         self._steps.append(_STEP.pack(step, c, self.kernel.line, first, second))
 
-    def next_unpack(self) -> Row:
-        """The row in which the next operands will be unpacked."""
-        return self.unpack.id, len(self._steps)
+    def next_unpack(self, after: int = 0) -> Row:
+        """The row in which the next operands will be unpacked, after some steps that unpack none."""
+        return self.unpack.id, len(self._steps) + after
 
     def job(self, server: str, name: str, size: int) -> int:
         """The number of a job of a server."""

@@ -144,3 +144,84 @@ def test_a_value_that_passes_is_a_race_if_the_kernel_comes_too_late(tmp_path: Pa
     assert "race on core 1,0: semaphore 2, which no longer is 2," in str(late.races[0])
     assert late.races[0].write_ns is not None
     assert late.races[0].write_ns < late.races[0].read_ns
+
+
+PASSED = """
+void kernel(semaphore s, semaphore t, uint32 waits, uint32 waiter_busy, uint32 busy) {
+    uint32 a = 1;
+    if (waits) {
+        for (uint32 i = 0; i < waiter_busy; i++) { a = a * 3 + 1; }
+        s.wait(1);
+    } else {
+        for (uint32 i = 0; i < busy; i++) { a = a * 3 + 1; }
+        for (uint32 i = 1; i < 3; i++) {
+            t.set(i);
+            %s
+            write_barrier();
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("waiter", [0, 1])
+@pytest.mark.parametrize(
+    "change", ["s.inc({x}, 1, 1);", "s.set_remote(t, {x}, 1);", "s.set_mcast(t, {x}, 1, {x}, 1, 1);", ""]
+)
+def test_a_value_that_moves_on_before_its_waiter_comes_is_a_race(tmp_path: Path, waiter: int, change: str) -> None:
+    """On whichever core it is, with and without numbers; without a change of its own, two kernels of one core share `t`."""
+    source = PASSED % change.format(x=waiter + 1)
+    objects = [{"s": 2}, {"s": 3 if change else 2}]
+    cores = (f"{waiter},0", f"{1 - waiter if change else waiter},0")
+    for late in (True, False):
+        for numbers in (True, False):
+            busy = (3000, 0) if late else (0, 3000)
+            found = run(
+                tmp_path,
+                {"k.cpp": source},
+                device(),
+                numbers,
+                semaphores=[{"id": id, "init": 0, "ranges": TWO} for id in (2, 3)],
+                kernels=[
+                    kernel(kind, "k.cpp", {core: [*objects, waits, *busy]}, ranges=[[int(core[0]), 0, int(core[0]), 0]])
+                    for kind, core, waits in ((0, cores[0], 1), (1, cores[1], 0))
+                ],
+            )
+            assert found.status == "ok"
+            told = [(race.core, race.object, race.place.rpartition("/")[2]) for race in found.races]
+            expected = [((waiter, 0), "semaphore 2, which no longer is 1,", "k.cpp:6:9")]
+            assert told == (expected if late else [])
+
+
+POLLED_IN_PASSING = """
+void kernel(global<uint32> g, local<uint32> l, uint32 x, uint32 waits, uint32 slow) {
+    uint32 a = 1;
+    if (waits) {
+        for (uint32 i = 0; i < slow; i++) { a = a * 3 + 1; }
+        while (l.get(0) != 1) {}
+        while (l.get(0) != 2) {}
+        l.set(4, a);
+        l.write(4, g, 0, 1);
+        write_barrier();
+    } else {
+        for (uint32 i = 1; i < 4; i++) {
+            l.set(4, i);
+            l.write(4, l, 0, 1, x, 1);
+            write_barrier();
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("poller", [0, 1])
+def test_a_poll_sees_each_value_when_it_arrives(tmp_path: Path, poller: int) -> None:
+    objects = [{"g": 0}, {"l": 1}, poller + 1]
+    for slow in (0, 3000):
+        arguments = {f"{poller},0": [*objects, 1, slow], f"{1 - poller},0": [*objects, 0, slow]}
+        found = two(tmp_path, POLLED_IN_PASSING, arguments)
+        assert found.status == "ok"
+        assert found.latency_ns is not None
+        assert found.latency_ns > (24_000 if slow else 400)
+        told = [race.object for race in found.races]
+        assert told == ([f"element 0 of local 1, which no longer is {n}," for n in (1, 2)] if slow else [])

@@ -38,6 +38,27 @@ def test_numbers_are_cut_to_bfloat16_or_rounded_to_nearest(tmp_path: Path) -> No
     assert through(tmp_path, COPY, x, chip=device(nearest=True))[0] == 1.0078125
 
 
+def test_numbers_are_cut_to_float16_or_rounded_to_nearest(tmp_path: Path) -> None:
+    cut, nearest = [1.0, -1.0, 65504.0, np.inf, 0.0], [1 + 2**-10, -1 - 2**-10, np.inf, np.inf, 2**-24]
+    source = np.resize(np.array([1 + 2**-11 + 2**-20, -1 - 2**-11 - 2**-20, 70000.0, np.inf, 2**-24 - 2**-30]), 1024)
+    for expected, rounds in ((cut, False), (nearest, True)):
+        chip = device(nearest=rounds)
+        chip.initial[0] = source.astype(np.float32)
+        run(
+            tmp_path,
+            {"in.cpp": COPY_IN, "math.cpp": COPY, "out.cpp": COPY_OUT},
+            chip,
+            globals=[buffer(0, 1024, "float32"), buffer(1, 1024, "float16")],
+            pipes=[pipe(2, 0, fmt="float32"), pipe(3, 1, fmt="float16")],
+            kernels=[
+                kernel(0, "in.cpp", [{"g": 0}, {"p": 2}, 1]),
+                kernel(1, "out.cpp", [{"g": 1}, {"p": 3}, 1]),
+                kernel(2, "math.cpp", [{"p": 2}, {"p": 3}, 1]),
+            ],
+        )
+        assert chip.read(1)[:5].tolist() == expected
+
+
 @pytest.mark.parametrize(
     ("function", "x", "expected"),
     [

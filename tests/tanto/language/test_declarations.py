@@ -63,8 +63,15 @@ def test_floats_have_the_precision_of_their_type(tmp_path: Path) -> None:
     int low = int(x);
     out.set(5, uint32(low) * 1000 + uint32((x - float(low)) * 256.0f));
     out.set(6, a > 2 ? uint32(2.5) : 0);
+    bfloat16 coarse = 259.0f;
+    out.set(7, uint32(coarse));
+    out.set(8, uint32(bfloat16(a + 256)));
+    coarse += 3.0f;
+    out.set(9, uint32(coarse));
+    out.set(10, uint32(float16(bfloat16(1023.0f)) + 1.0f));
     """
-    assert scalars(tmp_path, code, 7, args=(3,)) == [3, 16777216, 16777217, 1, 2048, 4 * 1000 + 192, 2]
+    found = [3, 16777216, 16777217, 1, 2048, 4 * 1000 + 192, 2, 258, 258, 260, 1021]
+    assert scalars(tmp_path, code, 11, args=(3,)) == found
 
 
 def test_overloads_are_chosen_by_the_number_and_the_types_of_arguments(tmp_path: Path) -> None:

@@ -339,7 +339,9 @@ def test_reads_ahead_of_a_frame_that_is_pushed(tmp_path: Path, first: int, races
     """The second tile is on its way while the first is pushed."""
     reader = f"""
     void kernel(global<T> from, pipe<T> into, uint32 tiles) {{
+        into.set_frame(2);
         into.reserve_back();
+        into.set_frame(1);
         into.read(0, from, 0, 1024);
         read_barrier();
         into.read({first}, from, 1024, 1024);
