@@ -7,18 +7,6 @@ of Tanto.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator
-from contextlib import contextmanager
+from kernels_jit.compile.gc_pause import pause_gc
 
-
-@contextmanager
-def pause_gc() -> Generator[None]:
-    """Disable collection within the block; afterwards restore the state of the collector."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+__all__ = ["pause_gc"]

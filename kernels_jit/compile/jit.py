@@ -13,11 +13,9 @@ Under `NUMBA_DISABLE_JIT=1` the functions stay plain Python.
 
 from __future__ import annotations
 
-import gc
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -25,6 +23,7 @@ import numba
 
 from kernels_jit.compile.aside import call_aside
 from kernels_jit.compile.cache import directory, filed_by_content
+from kernels_jit.compile.gc_pause import pause_gc
 from kernels_jit.compile.progress import compiling
 from kernels_jit.compile.whole_program import compilers
 
@@ -99,20 +98,8 @@ def jit(function: F) -> F:
 
 def _compile(compiled: Any, compile_for: Callable[..., Any], signature: Any) -> Any:
     """Compile a function for a signature, or load it, aside and with its progress."""
-    with compiling(compiled), _no_collections():
+    with compiling(compiled), pause_gc():  # numba makes many objects and drops few: a tenth of its time
         return call_aside(compile_for, signature)
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Let Python collect no garbage: numba makes objects by the million and drops few, so a tenth of its time goes there."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def inner(function: F) -> F:
