@@ -65,7 +65,7 @@ from kernels_jit.simulate.credit_switch_requests import (
     request_switch,
 )
 from kernels_jit.simulate.credit_vc_allocation import allocate_vcs, request_vc
-from kernels_jit.simulate.credit_vc_states import is_vc_active, is_vc_forked, is_vc_idle, is_vc_waiting
+from kernels_jit.simulate.credit_vc_states import is_vc_active, is_vc_forked, is_vc_idle, is_vc_routing, is_vc_waiting
 
 _NONE = codes.NONE
 WINNER_MASK = (1 << PLACE_BITS) - 1
@@ -73,7 +73,11 @@ WINNER_MASK = (1 << PLACE_BITS) - 1
 
 @inlined
 def serve_router(m, op, times, credit, router, cycle):
-    """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
+    """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER.
+
+    Bits of outputs: `requested` by heads, `contended` by several heads, `outputs` of candidates for the switch, `mixed` of
+    candidates whose input wants several outputs, `wanted` by copies. Bits of inputs of the switch: `inputs` of candidates.
+    """
     next_cycle, requests, candidates, wanted = NEVER, 0, 0, np.int64(0)
     requested, contended = np.int64(0), np.int64(0)
     outputs, inputs, mixed = np.int64(0), np.int64(0), np.int64(0)
@@ -223,6 +227,9 @@ def compute_route(m, credit, router, input_vc, cycle):
             place = front_of(m, input_vc).flit >> PLACE_SHIFT
             for line in range(0, TRANSFER_WORDS, LINE):
                 prefetch(m, place + line)
+    if CHECKED:
+        is_routed = is_vc_routing(input_vc, cycle) or is_vc_waiting(input_vc, cycle) or is_vc_forked(input_vc)
+        assert is_routed, "a packet has no route after its route was computed"
 
 
 @inner
