@@ -37,6 +37,7 @@ class Race:
     read_ns: float | None
     place: str
     reuse: bool = False  # a write to memory that a transfer still reads
+    name: str = ""  # of the object
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -46,6 +47,9 @@ class Race:
         }  # fmt: skip
 
     def __str__(self) -> str:
+        return self._sentence() + (f"; {self.name}" if self.name else "")
+
+    def _sentence(self) -> str:
         if self.reuse:
             times = (
                 f"is given away at {self.write_ns:g} ns and read until {self.read_ns:g} ns; write_barrier comes before"
