@@ -98,7 +98,7 @@ def show_explanation(found: Mapping[str, Any], *, long: bool, lines: bool = True
     show_first(found["queueing"], QUEUEING, MOST_SHOWN)
     if found["network"] is not None:
         show_network_waits(found["network"], MOST_SHOWN)
-    if lines:
+    if lines and found["roofline"] is not None:
         _title("roofline")
         say(_roofline(found["roofline"]))
     if found["advice"]:
@@ -139,9 +139,7 @@ def _change(name: str, **values: float) -> str:
     return f"{name} {values['from']:g} → {values['to']:g}"
 
 
-def _roofline(found: Mapping[str, Any] | None) -> str:
-    if found is None:
-        return "no kernel that was launched on PEs multiplied anything or moved anything to or from memory"
+def _roofline(found: Mapping[str, Any]) -> str:
     by = "GEMM engines" if found["bound"] == "compute" else "slices of HBM"
     pes = "1 PE needs" if found["pes"] == 1 else f"{found['pes']:,} PEs need"
     least = max(found["compute_ns"], found["memory_ns"])

@@ -332,21 +332,29 @@ def _show(result: TantoResult, found: dict[str, Any], place: str, *, as_json: bo
 @_DEFINE
 @options.AS_JSON
 def check(paths: tuple[Path, ...], defines: tuple[str, ...], as_json: bool) -> None:
-    """Check kernel files, or all in folders; say what each uses, what it may race on, and what it needs of L1."""
+    """Check kernel files, or all in folders; say what each uses, what it may race on, and what takes room in L1.
+
+    Of a program file (.json) among them, say how much its objects take.
+    """
     from kernbench.tanto.kernel_report import check_file, kernel_files
+    from kernbench.tanto.program_l1 import find_l1
     from kernbench.tanto.program_settings import read_defines
 
     macros, wrong, reports = read_defines(defines), list[str](), list[dict[str, Any]]()
-    for path in kernel_files(paths):
+    programs = [find_l1(path).to_dict() for path in paths if path.suffix == ".json"]
+    for path in kernel_files(path for path in paths if path.suffix != ".json"):
         try:
             reports.append(check_file(path, macros).to_dict())
         except InputError as error:
             wrong.append(str(error))
     if as_json:
-        click.echo(json.dumps({"kernels": reports, "errors": wrong}))
+        click.echo(json.dumps({"kernels": reports, "errors": wrong} | ({"programs": programs} if programs else {})))
     else:
         for report in reports:
             _show_report(report)
+        for one in programs:
+            say(f"{one['file']}: {one['l1_peak_bytes']:,} B of L1 at most, of one core", bold=True)
+            say(f"  L1: {', '.join(f'{name} {size:,} B' for name, size in one['l1'].items())}")
         say(f"{len(reports)} kernel files are good, {len(wrong)} are not")
     if wrong:
         raise InputError("\n".join(wrong))

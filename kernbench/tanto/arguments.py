@@ -84,6 +84,7 @@ class ArgumentBinder:
         reference = find_reference(value)
         if not isinstance(kind, Object) or reference is None or KINDS[reference[0]] != kind.kind:
             raise InputError(f"{place}: got {_shown(value)}, expected a {kind}")
+        self.run.names.setdefault(f"{kind.kind} {reference[1]}", parameter.name)
         return self.object(place, kernel, kind, reference[1])
 
     def object(self, place: str, kernel: RunningKernel, kind: Object, id: int) -> End:

@@ -17,6 +17,13 @@ from kernbench.tanto.language.types import Object
 SUFFIXES = (".cpp", ".cc", ".cxx", ".tanto")
 _IN_L1 = ("local", "pipe", "semaphore")
 _READS = ("read", "move")
+# A call on a pipe, the one that has to come before, and what the call does to the pipe.
+_NEEDS = (
+    ("push_back", "reserve_back", "pushed"),
+    ("pop_front", "wait_front", "popped"),
+    ("write", "wait_front", "written from"),
+    ("read", "reserve_back", "read into"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class KernelReport:
     @property
     def may_race(self) -> list[str]:
         """Sentences on what the file does not wait for."""
-        uses, found = self.unit.uses, list[str]()
+        uses, found = self.unit.uses, self._missing()
         calls = {(use.object, use.name) for use in uses}
         pushed = [use for use in uses if use.kind == "pipe" and use.name == "push_back"]
         barrier = any(use.name == "read_barrier" for use in uses)
@@ -66,6 +73,17 @@ class KernelReport:
         popped = [use for use in uses if use.name == "pop_front"]
         if self.kind == "dataflow" and writes and popped and not any(use.name == "write_barrier" for use in uses):
             found.append(self._at(popped[0], f"{popped[0].object} is popped, and the file has no write_barrier"))
+        return found
+
+    def _missing(self) -> list[str]:
+        """Sentences on pipes that are used without the call that has to come before, under this name or any in a helper."""
+        found, helpers = list[str](), len(self.unit.functions) > 1
+        pipes = [use for use in self.unit.uses if use.kind == "pipe"]
+        for call, needs, does in _NEEDS:
+            users = {use.object: use for use in reversed(pipes) if use.name == call}
+            for name, use in users.items():
+                if not any(one.name == needs and (helpers or one.object == name) for one in pipes):
+                    found.append(self._at(use, f"{name} is {does}, and the file has no {needs} of it"))
         return found
 
     def _at(self, use: Use, text: str) -> str:

@@ -82,6 +82,10 @@ class ProgramLoader:
             self.device.make_global(one.id, one.fmt, one.size, one.page)
         self._make_locals()
         self._make_pipes()
+        spec = self.spec
+        kinds = {"global": spec.globals, "local": spec.device_locals + spec.locals, "pipe": spec.pipes}
+        for kind, all in (kinds | {"semaphore": spec.semaphores}).items():
+            self.run.names |= {f"{kind} {one.id}": one.name for one in all if one.name}
         for one in self.spec.semaphores:
             cores = cores_of(one.ranges, f"semaphore {one.id}", self.run)
             parts = self.run.semaphores[one.id] = {core: SemaphorePart(one.id, core, one.init) for core in cores}

@@ -26,6 +26,7 @@ class GlobalSpec(Model):
     """A global buffer: its elements, and those of a page."""
 
     id: _Id
+    name: str = ""
     fmt: str
     size: _Size
     page: Annotated[int, Field(gt=0, le=2**30)] = 1024
@@ -35,6 +36,7 @@ class LocalSpec(Model):
     """A local buffer on a grid of core ranges."""
 
     id: _Id
+    name: str = ""
     fmt: str
     size: _Size
     ranges: list[_Range] = Field(default_factory=list[_Range])
@@ -44,6 +46,7 @@ class PipeSpec(Model):
     """A pipe; `kind` is 0 input, 1 output, 2 intermediate, `local` the local buffer it lies over or -1."""
 
     id: _Id
+    name: str = ""
     kind: Annotated[int, Field(ge=0, le=2)]
     fmt: str
     tiles: Annotated[int, Field(gt=0, lt=2**20)]
@@ -56,6 +59,7 @@ class SemaphoreSpec(Model):
     """A semaphore and its first value."""
 
     id: _Id
+    name: str = ""
     init: Annotated[int, Field(ge=0, lt=2**32)] = 0
     ranges: list[_Range]
 

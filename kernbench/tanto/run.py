@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.program.gc_pause import pause_gc
-from kernbench.tanto.cores.kernel import TantoDeadlock
+from kernbench.tanto.cores.kernel import TantoDeadlock, TantoError
 from kernbench.tanto.cores.races import Race
 from kernbench.tanto.loading import KernelFiles, ProgramLoader
 from kernbench.tanto.program_file import ProgramSpec, load_program
@@ -95,8 +95,10 @@ def run_program(
             run.scheduler.run()
             run.note_unread()
     except TantoDeadlock as deadlock:
-        found.status, found.error = DEADLOCK, str(deadlock)
-    found.out_of_range, found.warnings = list(run.outside.values()), list(run.warnings.values())
+        found.status, found.error = DEADLOCK, run.named(str(deadlock))
+    except TantoError as error:
+        raise TantoError(run.named(str(error))) from error
+    found.out_of_range, found.warnings = (list(map(run.named, all.values())) for all in (run.outside, run.warnings))
     if found.error:
         return found
     from kernbench.engine import Session  # with numba, which those that only make programs do without
@@ -106,7 +108,8 @@ def run_program(
     session.check_finished()
     found.latency_ns = now_fs / 1e6
     found.cycles = round(now_fs / device.machine.figures["tensix_core.cycle"], 3)
-    found.races = run.races.find(run.lowering, session.op_start_fs, session.op_end_fs)
+    races = run.races.find(run.lowering, session.op_start_fs, session.op_end_fs)
+    found.races = [replace(race, name=run.named(race.object).removeprefix(race.object)[2:]) for race in races]
     found.session, found.device_program = session, run.lowering.program
     return found
 

@@ -142,7 +142,9 @@ def test_a_buffer_that_no_program_has_is_refused_before_any_runs(capsys: pytest.
 
 def test_explain_and_the_op_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert tanto("p.json", "--explain", "--out", "o") == 0
-    assert "critical path" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "critical path" in out
+    assert "roofline" not in out
     assert Path("o/oplog.parquet").is_file()
 
 
@@ -218,6 +220,17 @@ def test_check_says_what_kernels_use_and_may_race_on(capsys: pytest.CaptureFixtu
     assert found["early.cpp"]["may_race"] == [
         "kernels/early.cpp:7:14: into is pushed, and the file has no read_barrier"
     ]
+    Path("kernels/early.cpp").write_text(COPY_IN.replace("into.reserve_back();", "").replace("read_barrier();", ""))
+    Path("kernels/late.cpp").write_text(COPY_OUT.replace("from.wait_front();", ""))
+    assert main(["tanto", "check", "kernels/early.cpp", "kernels/late.cpp", "p.json"]) == 0
+    out = capsys.readouterr().out
+    assert "kernels/early.cpp:7:14: into is pushed, and the file has no reserve_back of it" in out
+    assert "kernels/early.cpp:5:14: into is read into, and the file has no reserve_back of it" in out
+    assert "kernels/late.cpp:7:14: from is popped, and the file has no wait_front of it" in out
+    assert "kernels/late.cpp:5:14: from is written from, and the file has no wait_front of it" in out
+    assert "p.json: 4,096 B of L1 at most, of one core" in out
+    assert "L1: pipe 2 4,096 B" in out
+    Path("kernels/late.cpp").unlink()
     Path("kernels/bad.cpp").write_text("void kernel() { x; }")
     assert main(["tanto", "check", "kernels"]) == 2
     out, err = capsys.readouterr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
+
+_OBJECT = re.compile(r"\b(?:global|local|pipe|semaphore) \d+\b")
 
 
 class GridRun:
@@ -37,6 +40,7 @@ class GridRun:
         self.over: dict[int, list[PipePart]] = {}  # pipes over a local's part, by its id()
         self.races = RaceNotes()
         self.outside: dict[str, str] = {}  # by place: a sentence
+        self.names: dict[str, str] = {}  # "pipe 2": as its program or the first kernel that has it calls it
         self.warnings: dict[str, str] = {}  # on calls that are missing: by place and call, a sentence
 
     # Parts on other cores
@@ -98,6 +102,11 @@ class GridRun:
                         f"pipe {id}",
                         f"{part} on core {x},{y} ends with {left} tiles that no wait_front was for; is a pop_front missing?",
                     )
+
+    def named(self, sentence: str) -> str:
+        """A sentence with the names of the objects in it at its end."""
+        found = [one for one in dict.fromkeys(_OBJECT.findall(sentence)) if one in self.names]
+        return sentence + "".join(f"; {one} is {self.names[one]}" for one in found)
 
     # Outside of buffers
 

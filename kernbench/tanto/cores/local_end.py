@@ -57,6 +57,9 @@ class LocalEnd(CopyEnd[LocalPart]):
         part.note_arrival(Arrival(first, first + count, self.kernel, counter, value + 1))
         return counter
 
+    def note_far(self, part: LocalPart, offset: int, count: int, row: Row) -> None:
+        part.note_far(offset, offset + count, row)
+
     def arrived(self, part: LocalPart, row: Row) -> None:
         if part.lookers:
             part.complete_arrival(row)

@@ -159,9 +159,9 @@ class PipeEnd(CopyEnd[PipePart]):
         row = self.kernel.flow.next_row()
         self.run.races.note_tile(self.kernel, self._part, tile - self.read_tiles, tile, row)
 
-    def note_far(self, part: PipePart, end: int, row: Row) -> None:
+    def note_far(self, part: PipePart, offset: int, count: int, row: Row) -> None:
         if self.reserved > self.written_tiles:  # this core has the frame too, so it comes at the same place
-            self.run.races.note_far(self.kernel, part, self.written_tiles + (end - 1) // TILE, row)
+            self.run.races.note_far(self.kernel, part, self.written_tiles + (offset + count - 1) // TILE, row)
         else:
             self.run.races.note_far(self.kernel, part, part.pushed, row)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.tanto.cores.storage import LocalPart
 from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Race:
     read_ns: float | None
     place: str
     reuse: bool = False  # a write to memory that a transfer still reads
+    name: str = ""  # of the object
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -46,6 +48,9 @@ class Race:
         }  # fmt: skip
 
     def __str__(self) -> str:
+        return self._sentence() + (f"; {self.name}" if self.name else "")
+
+    def _sentence(self) -> str:
         if self.reuse:
             times = (
                 f"is given away at {self.write_ns:g} ns and read until {self.read_ns:g} ns; write_barrier comes before"
@@ -70,7 +75,7 @@ class _Candidate:
     pipe: PipePart | None = None
     position: int = 0  # of the tile among all that are pushed
     after: bool = False  # the race is a write before the read, not after it
-    is_far: bool = False  # what reads is the push of the tile, and `write` is a transfer
+    is_far: bool = False  # `write` is a transfer of another core; what reads a pipe is the push of the tile
     reuse: bool = False  # the row that reads is the transfer, and `read` gives its elements away before it is over
 
 
@@ -94,6 +99,16 @@ class RaceNotes:
         kernel.writes_pending.append((part, first, count, row))
 
     def note_source(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+        """A transfer reads elements; those that bring them may be under way, or of another core and not begun."""
+        self._note_pending(kernel, part, first, count, row)
+        if not isinstance(part, LocalPart) or part.core != kernel.core:
+            return
+        for begin, end, write in part.far:
+            if first < end and begin < first + count and len(self.far) < _MOST:
+                tile = max(begin, first) // TILE
+                self.far.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), write, is_far=True))
+
+    def _note_pending(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
         """Elements are read or given to readers; transfers that bring them may be under way."""
         for other, begin, size, move in kernel.reads_pending:
             if other is part and first < begin + size and begin < first + count and len(self.candidates) < _MOST:
@@ -117,12 +132,12 @@ class RaceNotes:
 
     def note_push(self, kernel: Kernel, part: PipePart, position: int, tiles: int, row: Row) -> None:
         """Tiles were pushed; transfers to them may be under way."""
-        self.note_source(kernel, part, position % part.tiles * TILE, tiles * TILE, row)
+        self._note_pending(kernel, part, position % part.tiles * TILE, tiles * TILE, row)
 
     def note_get(self, kernel: RunningKernel, part: object, index: int) -> None:
         """An element was read; a transfer to it may be under way."""
         if kernel.reads_pending:
-            self.note_source(kernel, part, index, 1, kernel.rows.last_row())
+            self._note_pending(kernel, part, index, 1, kernel.rows.last_row())
 
     def note_tile(self, kernel: Kernel, part: PipePart, tile: int, position: int, row: Row) -> None:
         """A tile was read that nothing was waited for."""
@@ -167,7 +182,8 @@ class RaceNotes:
             key = (one.core, one.object, one.place)
             if key in found:
                 continue
-            write, reads = (one.write, _push_row(one)) if one.is_far else (_write_row(one), one.read)
+            write = one.write if one.is_far else _write_row(one)
+            reads = _push_row(one) if one.is_far and one.pipe is not None else one.read
             if reads is None:
                 continue
             read = int(start_fs[lowering.find_row(reads)])

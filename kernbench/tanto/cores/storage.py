@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Core = tuple[int, int]  # logical x, y
 _MOST_ARRIVALS = 256
+_MOST_FAR = 32
 _MOST_ELEMENTS = 64  # of a write whose values are kept for those that poll
 
 
@@ -49,7 +50,7 @@ class Arrival:
 class LocalPart:
     """A local buffer on one core; one that outlives its program is kept by the device."""
 
-    __slots__ = ("arrivals", "core", "data", "fmt", "id", "lookers", "noted", "pollers", "size")
+    __slots__ = ("arrivals", "core", "data", "far", "fmt", "id", "lookers", "noted", "pollers", "size")
 
     def __init__(self, id: int, core: Core, fmt: Format, size: int) -> None:
         self.id, self.core, self.fmt, self.size = id, core, fmt, size
@@ -62,6 +63,7 @@ class LocalPart:
         self.pollers: list[Kernel] = []
         self.arrivals: list[Arrival] = []  # the last writes by transfers, where kernels look
         self.noted = 0  # writes in all
+        self.far: list[tuple[int, int, tuple[int, int]]] = []  # the last writes by other cores: first, end, row
 
     def arrival_of(self, index: int) -> Arrival | None:
         """The last write of an element among those that are known."""
@@ -74,6 +76,12 @@ class LocalPart:
         arrival.number = self.noted
         self.noted += 1
         self.arrivals.append(arrival)
+
+    def note_far(self, first: int, end: int, row: tuple[int, int]) -> None:
+        """Note a write by another core."""
+        if len(self.far) >= _MOST_FAR:
+            del self.far[: _MOST_FAR // 2]
+        self.far.append((first, end, row))
 
     def complete_arrival(self, row: tuple[int, int]) -> None:
         """Give the write that was noted last its row, and its elements, which are there now."""

@@ -102,8 +102,9 @@ class CopyEnd(ABC, Generic[Part]):
     def check_there(self, call: str, offset: int, count: int) -> None:
         """Warn of elements that were not waited for, and let them come if they will."""
 
-    def note_far(self, part: Part, end: int, row: Row) -> None:
-        """Note a transfer to elements of another core's part, before an offset in the write frame."""
+    @abstractmethod
+    def note_far(self, part: Part, offset: int, count: int, row: Row) -> None:
+        """Note a transfer to elements of another core's part."""
 
     def multicast_base(self) -> int:
         """The element that offsets of `write_mcast` count from."""
@@ -231,7 +232,7 @@ class CopyEnd(ABC, Generic[Part]):
         )
         self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
         if core != self.kernel.core:
-            dst.note_far(part, dst_offset + count, row)
+            dst.note_far(part, dst_offset, count, row)
         if self.run.numbers:
             dst.put(part, dst.write_base(), dst_offset, self.take(self.part, self.read_base(), src, count))
             dst.arrived(part, row)
@@ -261,8 +262,8 @@ class CopyEnd(ABC, Generic[Part]):
         row = self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
         self.run.races.note_write(self.kernel, self.part, self.multicast_base() + src, count, row)
         for part in parts:
-            if part is not self.part:
-                dst.note_far(part, dst_offset + count, row)
+            if part.core != self.kernel.core:
+                dst.note_far(part, dst_offset, count, row)
         if self.run.numbers and parts:
             values = self.take(self.part, self.multicast_base(), src, count).copy()
             for part in parts:

@@ -332,8 +332,13 @@ class DataflowLocal(DataflowObject):
         if offset < 0 or offset + count > self.size:
             raise Unscripted
 
+    def check_source(self, first: int, count: int) -> None:
+        super().check_source(first, count)
+        self.script.unasked.add(self.name)
+
     def check_there(self, offset: int, count: int) -> None:
         self.check_settled(offset, count)
+        self.script.unasked.add(self.name)
 
 
 class ScriptSemaphore:

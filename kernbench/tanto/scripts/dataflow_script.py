@@ -42,7 +42,8 @@ class DataflowScript(Script):
         self.banks, self.packet_bytes = self.lowering.banks, self.lowering.packet_bytes
         self.pending: list[tuple[tuple[str, int], int, int]] = []  # reads since the last barrier: to what, first, count
         self.writes_pending = set[tuple[str, int]]()  # from what, since the last barrier
-        # Pipes of other cores that it writes to, and pipes that it pushes without a read or wait for a semaphore before.
+        # What it writes to on other cores; and pipes that it pushes without a read or wait for a semaphore before, and locals
+        # that it copies.
         self.far, self.unasked = set[tuple[str, int, "Core"]](), set[tuple[str, int]]()
         self.moves_to: object = None  # what has the context of moves
         self.forms: dict[Form, int] = {}

@@ -13,6 +13,7 @@ from kernbench.errors import KernBenchError
 from kernbench.machine import load_machine
 from kernbench.runs.bench import find_bench, typed_parameters
 from kernbench.tanto.context import TantoContext
+from kernbench.tanto.cores.kernel import TantoError
 from kernbench.tanto.loading import KernelFiles
 from kernbench.tanto.run import TantoResult, run_program
 from tests.tanto.support import buffer, device, kernel, pipe, run
@@ -243,3 +244,59 @@ def test_a_local_of_a_device_without_ranges_is_on_all_cores(tmp_path: Path) -> N
     body = "m.set(0, 7); m.write(0, l, 0, 1, 2, 2); write_barrier(); m.read(1, l, 0, 1, 2, 2); read_barrier(); "
     body += "m.write(1, g, 0, 1); write_barrier();"
     assert flows(tmp_path, body, True, locals=locals, device_locals=kept).status == "ok"
+
+
+def test_messages_name_objects_at_their_end(tmp_path: Path) -> None:
+    """By the name that the program gives, or else the parameter of the first kernel that has the object."""
+    (told,) = flows(tmp_path, "l.move_init(4); m.move_init(4); l.move(0, m, 0);", True).warnings
+    assert told.endswith("; call move_init again; local 1 is l")
+    locals = [{"id": id, "name": f"row{id}", "fmt": "uint32", "size": 64, "ranges": ALL} for id in (1, 2)]
+    (race,) = flows(tmp_path, "l.read(0, g, 0, 64); l.write(0, g, 0, 64); write_barrier();", True, locals=locals).races
+    assert str(race).endswith("; local 1 is row1")
+    found = flows(tmp_path, "s.wait(1);", True)
+    assert found.error.endswith("waits for semaphore 3 to be 1 (is 0); semaphore 3 is s")
+    with pytest.raises(TantoError, match=r"writes elements 64 to 64 of local 2, which has 64 elements; local 2 is m$"):
+        flows(tmp_path, "m.set(64, 0);", True)
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("write", ["l.write(0, l, 0, 64, {x}, 1);", "l.write_mcast(0, l, 0, 64, {x}, 1, {x}, 1, 1);"])
+@pytest.mark.parametrize("receiver", [0, 1])
+def test_a_signal_before_the_data_is_a_race(
+    tmp_path: Path, write: str, early: bool, waits: bool, numbers: bool, receiver: int
+) -> None:
+    """And so is a receiver that waits for no signal."""
+    data, signal = write.format(x=receiver + 1), f"s.inc({receiver + 1}, 1, 1);"
+    pause = "for (uint32 i = 0; i < 64; i++) { l.set(i, i); }"
+    source = f"""
+    void kernel(global<uint32> g, local<uint32> l, semaphore s, uint32 sends) {{
+        if (sends) {{
+            {signal + pause + data if early else pause + data + signal}
+        }} else {{
+            {"s.wait(1);" if waits else ""}
+            l.write(0, g, 0, 64);
+        }}
+        write_barrier();
+    }}
+    """
+    two = [[0, 0, 1, 0]]
+    found = run(
+        tmp_path,
+        {"k.cpp": source},
+        device(),
+        numbers,
+        globals=[buffer(0, 64, "uint32")],
+        locals=[{"id": 1, "fmt": "uint32", "size": 64, "ranges": two}],
+        semaphores=[{"id": 2, "init": 0, "ranges": two}],
+        kernels=[
+            kernel(
+                1, "k.cpp", {f"{x},0": [{"g": 0}, {"l": 1}, {"s": 2}, int(x != receiver)] for x in (0, 1)}, ranges=two
+            )
+        ],
+    )
+    assert found.status == "ok"
+    is_seen = waits or receiver == 1  # in turn the receiver comes after the sender
+    told = [(race.core, race.object, race.place.rpartition("/")[2]) for race in found.races]
+    assert told == ([((receiver, 0), "local 1", "k.cpp:7:13")] if is_seen and (early or not waits) else [])
