@@ -15,7 +15,6 @@ import click
 from kernbench.cli import completion, options
 from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import complain, say, show
-from kernbench.engine.jit_status import running_s
 from kernbench.errors import InputError, KernBenchError, shorten
 from kernbench.library import TANTO_TOPOLOGY
 
@@ -233,12 +232,15 @@ class _Runs:
 
     def run(self, path: Path, spec: ProgramSpec, folder: str | None) -> int:
         """The exit code of a program; its buffers also go to a folder. Errors: those of `run_program`."""
+        from kernbench.cli.compiling import announce_compiling
         from kernbench.cli.progress import progress
+        from kernbench.engine.jit_status import running_s
         from kernbench.limits.time_limit import limit_time
         from kernbench.tanto.run import run_program
 
         with progress() as display:
             display.say("running the kernels")
+            announce_compiling()
             started = running_s()
             with limit_time(self.time_s, lambda: f"program {shorten(path)}"):
                 numbers, on_progress = self.request["numbers"], display.on_progress

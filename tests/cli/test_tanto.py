@@ -18,6 +18,7 @@ from kernbench.runs.explained_files import add_explanation, check_same
 from kernbench.runs.request import plan_repetition
 from kernbench.web.run_view import RunView
 from kernbench.web.sources import RunSource, Sources
+from kernels_jit.compile import progress
 from tests.tanto.support import COPY_IN, COPY_OUT, buffer, kernel, pipe
 from tests.trace.decoded import decode
 
@@ -49,6 +50,12 @@ def copy_program(source: int, target: int) -> dict[str, Any]:
 
 def tanto(*arguments: str) -> int:
     return main(["tanto", "run", "--kernels", "kernels", "-t", "tensix_tiny", *arguments])
+
+
+def test_a_first_run_says_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_listener", None)
+    assert tanto("p.json") == 0
+    assert progress._listener is not None
 
 
 def test_programs_run_in_turn_on_one_device(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
