@@ -13,11 +13,11 @@ from kernels_jit.compile.cache import is_warm
 from kernels_jit.compile.lock import compile_lock
 from kernels_jit.compile.progress import Compiling, compiled_s, listen
 
-__all__ = ["RUN", "RUN_POINTS", "Compiling", "enter", "listen", "needs_compile", "running_s"]
+__all__ = ["RUN", "RUN_POINTS", "RUN_WITH_CREDITS", "Compiling", "enter", "listen", "needs_compile", "running_s"]
 
 Returned = TypeVar("Returned")
 
-RUN, RUN_POINTS = "loop.run", "batch.run_points"
+RUN, RUN_POINTS, RUN_WITH_CREDITS = "loop.run", "batch.run_points", "credit_loop.run_with_credits"
 
 _entered: set[Callable[..., object]] = set()
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from kernbench.engine.jit_status import RUN, RUN_POINTS, needs_compile
-from kernbench.errors import InputError
+from kernbench.engine.jit_status import RUN, RUN_POINTS, RUN_WITH_CREDITS, needs_compile
+from kernbench.errors import InputError, KernBenchError
+from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch, Groups, make_batches
@@ -134,11 +135,20 @@ def _start_threads(groups: Sequence[Points], most: int, count: int, config: Exec
 def _start_workers(batches: Iterator[Batch], count: int, config: ExecutorConfig) -> Outcomes:
     run, first = config.run, next(batches)
     group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
-    if needs_compile(RUN_POINTS if group else RUN):  # one process compiles the loops for all
+    loop = RUN_WITH_CREDITS if _has_credits(first.points[0]) else RUN_POINTS if group else RUN
+    if needs_compile(loop):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         first = Batch(first.points[1:], first.alike)
     left = chain([first] if len(first) else [], batches)
     yield from run_in_workers(left, run, count, config.on_progress)
+
+
+def _has_credits(point: Point) -> bool:
+    """Whether the machine of a point has credits; not if there is no such machine, which the point itself reports."""
+    try:
+        return bool(load_machine(point.topology, point.overrides).flow_control)
+    except KernBenchError:
+        return False
 
 
 def _keep(outcomes: Outcomes, store: Store, on_point: OnPoint) -> None:

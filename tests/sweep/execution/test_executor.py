@@ -77,3 +77,20 @@ def test_bounds_of_many_points_come_in_parts(tmp_path: Path, monkeypatch: pytest
     assert len(list((tmp_path / "out" / "parts").glob("*.parquet"))) == 3
     assert sorted(heard, reverse=True) == heard
     assert sorted(kept(plan.directory)["latency_ns"]) == sorted(heard)
+
+
+@pytest.mark.parametrize(
+    ("flow_control", "loop"), [("credit", "credit_loop.run_with_credits"), ("unbounded", "batch.run_points")]
+)
+def test_one_process_compiles_the_loop_that_the_machine_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flow_control: str, loop: str
+) -> None:
+    asked, here = list[str](), list[int]()
+    monkeypatch.setattr(module, "needs_compile", lambda name: asked.append(name) or True)
+    monkeypatch.setattr(module, "run_here", lambda batches, _run: here.extend(map(len, batches)) or [])
+    monkeypatch.setattr(module, "run_in_workers", lambda batches, *_rest: list(batches) and [])
+    fields = {"topology.flow_control": [flow_control], "topology.noc.gbs": [50.0, 100.0]}
+    grid = {"name": "g", "bench": "vector-add", "topology": "tiny", "parameters": {"n": 4096, **fields}}
+    plan = plan_sweep(grid, tmp_path / "out")
+    list(module._start_workers(module.make_batches([plan.points], 9), 2, ExecutorConfig(2)))
+    assert (asked, here) == ([loop], [1])
