@@ -140,6 +140,7 @@ SEEDS = {
     "credit_multicasts counted": "5 9 30 49",
     "credit_copies counted": "0 1 2 3 4 5",
     "credit_crowded counted": "0 1 2 3 4 5",
+    "credit_age counted": "1 3 4 7 9",
     "credit_limited counted": "8 9 13 15 17 18 27 32",
     "credit_wide counted": "24 32 46",
     "credit_sip counted": "3 7 15 16 20 26 32 41 48 51",

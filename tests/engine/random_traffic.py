@@ -282,13 +282,26 @@ def credit_limited(random: Random) -> Program:
 
 def credit_crowded(random: Random) -> Program:
     """Messages of short packets that all endpoints of a few routers send at once: inputs have flits for several outputs."""
+    return _draw_crowded(random)
+
+
+def credit_age(random: Random) -> Program:
+    """As `credit_crowded`, by age on a torus: some packets have a part of the virtual channels, which share switch inputs."""
+    some = random.choice
+    shape = {"w": some((4, 5)), "h": some((1, 2)), "torus": True, "one_way": some((True, False)), "dateline": "cross"}
+    lanes = {"virtual_channels": some((3, 5)), "buffer_flits": some((1, 2, 4)), "input_speedup": 2, "allocator": "age"}
+    return _draw_crowded(random, **shape, **lanes)
+
+
+def _draw_crowded(random: Random, **given: object) -> Program:
     some, size = random.choice, random.randint(2, 3)
     shape = {"w": size, "h": random.randint(2, size), "torus": random.random() < 0.3, "one_way": False}
     even = {"link_gbs": 256, "endpoint_gbs": 256, "hop_ns": some((0, 1)), "networks": 1, "outstanding_packets": None}
     lanes = {"virtual_channels": some((3, 4, 8)), "buffer_flits": some((4, 8)), "packet_flits": some((1, 1, 2))}
     switch = {"credit_ns": some((0, 1)), "allocator": some(("islip", "round_robin", "islip", "age"))}
-    machine = compile_machine(find("topology", "mesh_8x8"), draw_credit_fields(random) | shape | even | lanes | switch)
-    program, (w, h) = Program(machine), (shape["w"], shape["h"])
+    fields = draw_credit_fields(random) | shape | even | lanes | switch | given
+    machine = compile_machine(find("topology", "mesh_8x8"), fields)
+    program, (w, h) = Program(machine), (fields["w"], fields["h"])
     endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
     for source in endpoints:
         thread, done = program.thread(f"{source}"), program.counter(f"done of {source}")
@@ -544,6 +557,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_hosts": credit_hosts,
     "credit_copies": credit_copies,
     "credit_crowded": credit_crowded,
+    "credit_age": credit_age,
     "credit_limited": credit_limited,
     "credit_levels": credit_levels,
     "credit_wide": credit_wide,

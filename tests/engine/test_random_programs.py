@@ -51,6 +51,7 @@ SHARES = {
     "credit_tensix": 0.012,
     "credit_copies": 0.012,
     "credit_crowded": 0.012,
+    "credit_age": 0.012,
     "credit_levels": 0.008,
     "credit_limited": 0.012,
     "credit_wide": 0.012,
