@@ -52,6 +52,7 @@ MODULES = (
     "credit_hop_codes",
     "credit_input_vcs",
     "credit_link",
+    "credit_loop",
     "credit_memory",
     "credit_network",
     "credit_queue",
@@ -64,10 +65,12 @@ MODULES = (
     "credit_vc_states",
     "credit_waits",
     "event_heap",
+    "events",
     "hops",
     "injection",
     "job_pool",
     "loop",
+    "multicast",
     "network_pass",
     "packet_link",
     "port_queues",
@@ -136,9 +139,9 @@ SEEDS = {
     "pipelines stepped": "1 8 17 22 55",
     "streams stepped": "1 5 219",
     "credit stepped": "3 9 16 27 44",
-    "credit counted": "1 3 9 16 27 44",
+    "credit counted": "1 3 9 16 27 40 44",
     "credit_multicasts counted": "5 9 30 49",
-    "credit_copies counted": "0 1 2 3 4 5",
+    "credit_copies counted": "0 1 2 3 4 5 6 9 14 18 19",
     "credit_crowded counted": "0 1 2 3 4 5",
     "credit_age counted": "1 3 4 7 9",
     "credit_limited counted": "8 9 13 15 17 18 27 32",
@@ -300,7 +303,7 @@ def list_mutants(module: str) -> Iterator[tuple[Mutant, ast.Module]]:
     tree = ast.parse((HERE / f"{module}.py").read_text())
     number = 0
     for function in tree.body:
-        if not isinstance(function, ast.FunctionDef) or function.name.startswith(("check_", "prefetch")):
+        if not isinstance(function, ast.FunctionDef) or function.name.startswith(("check_", "prefetch", "fetch_")):
             continue
         names = Counter(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         names.update(argument.arg for argument in function.args.args)
@@ -341,7 +344,7 @@ def _is_idle(node: ast.AST) -> bool:
         case ast.If(test=ast.Name(id="CHECKED")) | ast.Expr(value=ast.Constant()):
             return True
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
-            return name.startswith("prefetch")
+            return name.startswith(("prefetch", "fetch_"))
         case ast.AugAssign(target=ast.Attribute(value=ast.Name(id="state"), attr=name)):
             return name in COUNTS
     return False
