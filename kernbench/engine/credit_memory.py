@@ -330,10 +330,12 @@ class CreditTables:
 
     def _write_routers(self) -> None:
         machine, layout = self._machine, self._layout
-        rows, nodes = self._router_rows, layout.routers
-        rows["routing"] = -(-layout.figures("routing_fs")[nodes] // layout.cycle_fs)
+        nodes = layout.routers
+        routing = -(-layout.figures("routing_fs")[nodes] // layout.cycle_fs)
+        stages = self._write_stages(nodes, routing)
+        rows = self._router_rows  # only now: what is taken may move the memory
+        rows["routing"], rows["stages"] = routing, stages
         rows["vc_allocation"] = layout.cycles(layout.figures("vc_allocation_fs")[nodes])
-        rows["stages"] = self._write_stages(nodes, rows["routing"])
         rows["input_vc_n"] = layout.input_vc_n[nodes]
         rows["output_vc_n"] = np.bincount(machine.edge_src, layout.vc_n, machine.node_count)[nodes]
 

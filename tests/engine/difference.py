@@ -40,6 +40,8 @@ def compare(program: Program, mode: str, naive: NaiveEngine) -> str | None:
         session.run(on_ask)
     except RunError as error:
         return None if naive.now_fs >= LONGEST_FS else f"in {mode} mode the run is refused: {error}"
+    except AssertionError as error:
+        return f"in {mode} mode an assertion fails: {error}"
     if naive.now_fs >= LONGEST_FS:
         return f"in {mode} mode the run is not refused, which the interpreter ends at {naive.now_fs}"
     found = describe_difference(session, naive)

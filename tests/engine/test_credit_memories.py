@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kernbench
+from kernbench.engine.cache_aligned import aligned_zeros
+from kernbench.engine.memory import Memory
 from kernbench.machine import load_machine
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_flows
@@ -79,3 +81,27 @@ def test_bounds_stay_bounds():
     for bench in ("matmul-composite", "ccl-allreduce", "pe-to-pe"):
         bound = kernbench.run(bench, topology=NAME, mode="analytic")
         assert bound.latency_ns <= kernbench.run(bench, topology=NAME).latency_ns
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "places", "target"),
+    [
+        ("mesh_8x8_credit", {"k": 3, "routing_ns": 3, "outstanding_packets": 2}, list(map(str, range(8))), "8"),
+        ("tiny", {"flow_control": "credit"}, ["sip0.cube0.pe0", "sip0.cube0.pe1"], "sip0.cube1.pe0"),
+    ],
+)
+def test_the_memory_of_the_loop_may_move_whenever_something_is_taken_from_it(name, fields, places, target, monkeypatch):
+    """A view of its words that is kept while more is taken would write to the words before."""
+    machine, take = load_machine(name, fields), Memory.take
+    flows = [f"{place}:{target}:2KiB" for place in places]
+    still = latencies(machine, *flows)
+
+    def move_and_take(memory: Memory, words: int, align: int = 1) -> int:
+        moved = aligned_zeros(len(memory.words))
+        moved[:] = memory.words
+        memory.words[:] = 1 << 62
+        memory.words = moved
+        return take(memory, words, align)
+
+    monkeypatch.setattr(Memory, "take", move_and_take)
+    assert latencies(machine, *flows) == still
