@@ -100,9 +100,12 @@ def filed_by_content(code: CodeType) -> CodeType:
     if not path.is_relative_to(PACKAGE):
         return code
     copy = directory() / "sources" / path.relative_to(PACKAGE)
-    if not copy.exists():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        _write(copy, path.read_bytes(), modified=0)  # older releases of numba compare when a file was modified
+    try:
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            _write(copy, path.read_bytes(), modified=0)  # older releases of numba compare when a file was modified
+    except OSError:  # a full disk: other checkouts do not find what this one keeps
+        return code
     return code.replace(co_filename=str(copy))
 
 

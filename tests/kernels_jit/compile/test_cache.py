@@ -154,3 +154,14 @@ def test_a_file_that_another_process_removes_is_passed_over(tmp_path: Path, monk
     monkeypatch.setattr(cache, "find_stranger_below", gone)
     cache.drop_unsound(tmp_path)
     assert list(tmp_path.glob("*.nbc")) == []
+
+
+def test_code_is_named_after_a_copy_of_its_file_where_one_can_be_made(tmp_path: Path, monkeypatch):
+    code, own = cache.key.__code__, Path(cache.__file__)
+    monkeypatch.setattr(cache, "directory", lambda: tmp_path / "kept")
+    filed = cache.filed_by_content(code)
+    assert filed.co_filename == str(tmp_path / "kept" / "sources" / "compile" / "cache.py")
+    assert Path(filed.co_filename).read_bytes() == own.read_bytes()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(cache, "directory", lambda: tmp_path / "file")
+    assert cache.filed_by_content(code) is code
