@@ -8,9 +8,9 @@ import numpy as np
 
 from kernbench.engine import Session
 from kernbench.machine import Machine, load_machine
+from kernbench.machine.families.mesh.places import MeshPlaces
+from kernbench.machine.families.sip.places import PePlace
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.mesh_places import MeshPlaces
-from kernbench.machine.part_index import PePlace
 from kernbench.program.program import Program
 
 SEED = 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernbench.machine import load_machine
-from kernbench.machine.views import find_view, list_views
+from kernbench.machine.families.registry import find_view, list_views
 from kernbench.report.diagram import draw_view
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernbench.ccl.alpha_beta import Link
-    from kernbench.machine.part_index import Places
+    from kernbench.machine.families.sip.places import Places
 
 LATENCIES = 4
 LEAST_BYTES = 256

@@ -12,7 +12,6 @@ from kernbench.cli.screen import say
 from kernbench.errors import InputError, suggest
 
 ALL = "all"
-NAMES = ("system", "sip", "cube", "pe", "cluster")
 
 
 @click.command("diagram")
@@ -23,8 +22,8 @@ NAMES = ("system", "sip", "cube", "pe", "cluster")
     multiple=True,
     default=(ALL,),
     show_default=True,
-    metavar="system|sip|cube|pe|cluster|all",
-    help="What to draw; may be repeated. A network alone has one view, system; an ascend machine has system and cluster.",
+    metavar="VIEW",
+    help="What to draw: all, or one view, such as system; may be repeated. A wrong one says which the family has.",
 )
 @click.option("--bandwidths", is_flag=True, help="Write the bandwidth of each link beside it, in GB/s each way.")
 @options.assignments("A topology field (cube.rows=4, with or without topology. before it)")
@@ -47,12 +46,13 @@ def command(
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
-    from kernbench.machine.views import find_view, list_views
+    from kernbench.machine.families.registry import FAMILIES, find_view, list_views
     from kernbench.report.diagram import draw_view
 
+    known = [ALL, *dict.fromkeys(name for family in FAMILIES.values() for name in family.views)]
     for name in names:
-        if name not in (*NAMES, ALL):
-            raise InputError(f"unknown view {name!r}{suggest(name, (*NAMES, ALL))}")
+        if name not in known:
+            raise InputError(f"unknown view {name!r}{suggest(name, known)}")
     parameters, overrides = split_assignments(assignments)
     out = out or Path("results", f"{Path(topology).stem}-diagram")
     check_directory(out)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kernbench.errors import InputError, KernBenchError
-from kernbench.machine.part_index import pe_path, sip_path
+from kernbench.machine.families.sip.places import pe_path, sip_path
 
 
 @dataclass(frozen=True, slots=True)

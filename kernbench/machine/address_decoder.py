@@ -14,7 +14,7 @@ from kernbench.errors import InputError
 from kernbench.machine.address import HBM_BYTES, PE_BYTES, SPACE_SHIFT, MemorySpace
 
 if TYPE_CHECKING:
-    from kernbench.machine.part_index import Places
+    from kernbench.machine.families.sip.places import Places
 
 Segment = tuple[int, int, int]  # (memory node, offset in it, bytes)
 ABSENT = -1  # the node of an address without memory

@@ -21,11 +21,8 @@ from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
-    from kernbench.machine.ascend_places import AscendShape
     from kernbench.machine.flow_control import FlowControl
-    from kernbench.machine.mesh_places import MeshShape
-    from kernbench.machine.part_index import Shape
-    from kernbench.machine.tensix_places import TensixShape
+    from kernbench.machine.machine import MachineShape
 
 
 # Added to the weight of every link: of equally long paths the one with fewer links is taken, and no weight is 0, so equally
@@ -138,7 +135,7 @@ class Builder:
         ns_per_mm: float,
         figures: Mapping[str, float],
         origins: Mapping[str, Origin],
-        shape: Shape | MeshShape | AscendShape | TensixShape,
+        shape: MachineShape,
         flow_control: FlowControl | None = None,
         packet_flits: int | None = None,
     ) -> Machine:

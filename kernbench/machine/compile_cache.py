@@ -18,13 +18,10 @@ from typing import Any, cast
 import numpy as np
 
 from kernbench.components.derived import Origin
-from kernbench.machine.ascend_places import AscendShape
+from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.flow_control import FlowControl
 from kernbench.machine.machine import DropIn, Machine, Terminal
-from kernbench.machine.mesh_places import MeshShape
-from kernbench.machine.part_index import Shape
-from kernbench.machine.tensix_places import TensixShape
 from kernbench.unfinished import remove_abandoned, unfinished_file
 from kernels_jit.compile.ownership import find_stranger, make_private
 from kernels_jit.layout.machine_tables import Stations
@@ -50,7 +47,6 @@ _JSON = (
     "sources",
 )
 _ARRAYS = tuple(f.name for f in fields(Machine) if f.type == "np.ndarray")
-_SHAPES = {"ascend": AscendShape, "mesh": MeshShape, "sip": Shape, "tensix": TensixShape}  # by family
 _STATIONS = "stations_"
 _PROVENANCE = "provenance_"
 _PROVENANCE_ARRAYS = tuple(f.name for f in fields(Provenance) if f.type == "np.ndarray")
@@ -134,7 +130,7 @@ def _pack(machine: Machine) -> dict[str, Any]:
 
 def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     meta = json.loads(kept["meta"].tobytes())
-    shape = _SHAPES[meta["family"]](**_frozen(meta.pop("shape")))
+    shape = FAMILIES[meta["family"]].shape(**_frozen(meta.pop("shape")))
     dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
     times = tuple(Source(port, Origin(*origin) if origin else None, lanes) for port, origin, lanes in meta.pop("times"))
     origins = {name: Origin(*origin) for name, origin in meta.pop("origins").items()}

@@ -167,7 +167,7 @@ def _sources() -> str:
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for folder in ("components", "machine", "schema"):
-        for source in sorted((package / folder).glob("*.py")):
+        for source in sorted((package / folder).rglob("*.py")):
             digest.update(source.read_bytes())
     digest.update((package / "units.py").read_bytes())
     return digest.hexdigest()

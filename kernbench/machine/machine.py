@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -23,11 +23,8 @@ from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
-    from kernbench.machine.ascend_places import AscendShape
+    from kernbench.machine.families.sip.places import Places
     from kernbench.machine.flow_control import FlowControl
-    from kernbench.machine.mesh_places import MeshShape
-    from kernbench.machine.part_index import Places, Shape
-    from kernbench.machine.tensix_places import TensixShape
 
 
 def _no_numbers() -> np.ndarray:
@@ -50,6 +47,16 @@ class DropIn:
     file: str
     sha256: str  # of its text
     parameters: Mapping[str, Any]
+
+
+class MachineShape(Protocol):
+    """The counts and sizes of a machine of some family: a dataclass of plain values, from which the part index follows."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> Places:
+        """The part index, from the ids of nodes and servers by name."""
+        ...
 
 
 @dataclass(slots=True, repr=False)
@@ -86,9 +93,7 @@ class Machine:
     server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...; utilisation is by kind
     server_slots: np.ndarray  # int64[server]
 
-    shape: Shape | MeshShape | AscendShape | TensixShape = field(
-        repr=False
-    )  # the counts and sizes that places follow from
+    shape: MachineShape = field(repr=False)
     flow_control: FlowControl | None = None  # of links with credits; None: their queues have no limit
     packet_flits: int | None = None  # of a packet that links without credits keep together; None: they interleave flits
     port_class: np.ndarray = field(default_factory=_no_numbers)  # uint8[node] of its ports, if there are credits

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench import library
+from kernbench.machine.families.sip.tray_rows import drawn_places
 from kernbench.machine.field_values import ShownPart, show_topology
 from kernbench.machine.intents import EdgeKind
-from kernbench.machine.tray_rows import drawn_places
 
 if TYPE_CHECKING:
     import polars

@@ -11,7 +11,7 @@ from kernbench import library
 from kernbench.components import dropin
 from kernbench.components.part import Part
 from kernbench.errors import InputError
-from kernbench.machine.families import FAMILIES
+from kernbench.machine.families.registry import FAMILIES
 from kernbench.schema.described import DescribedField, as_text, describe_fields
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.model import check

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernbench.components import dropin, ports
 from kernbench.errors import InputError
-from kernbench.machine.families import FAMILIES, Family
+from kernbench.machine.families.registry import FAMILIES, Family
 from kernbench.machine.machine import DropIn
 from kernbench.schema.model import Model, check, leaf_paths
 from kernbench.schema.topology import complete, family_of, load_tree, overlay

@@ -66,6 +66,7 @@ class View:
     areas: tuple[Area, ...]
     boxes: tuple[Box, ...]
     wires: tuple[Wire, ...]
+    px_per_mm: float = 112.0  # at least, so that boxes of neighbours do not touch
     in_rows: bool = False  # SIPs of one line are drawn in rows, so wires between them are not to scale
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kernbench.pto.task import Task
 
 if TYPE_CHECKING:
-    from kernbench.machine.ascend_places import CorePlace
+    from kernbench.machine.families.ascend.places import CorePlace
     from kernbench.pto.cluster_program import CoreContext
     from kernbench.pto.device import Device
     from kernbench.pto.scheduler import Scheduler

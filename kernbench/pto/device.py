@@ -11,7 +11,7 @@ import numpy as np
 from kernbench.engine.agents import Agents
 from kernbench.engine.session import Session
 from kernbench.errors import InputError
-from kernbench.machine.ascend_places import AscendPlaces
+from kernbench.machine.families.ascend.places import AscendPlaces
 from kernbench.modes import Mode
 from kernbench.program.gc_pause import pause_gc
 from kernbench.program.program import Program

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.engine.session import Session
-from kernbench.machine.ascend_places import AscendPlaces
+from kernbench.machine.families.ascend.places import AscendPlaces
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
 

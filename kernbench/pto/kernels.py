@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.ascend_places import CUBE, AscendPlaces, CorePlace
+from kernbench.machine.families.ascend.places import CUBE, AscendPlaces, CorePlace
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.pto.memory import in_heap
 from kernbench.pto.tensors import ParamKind, Tensor

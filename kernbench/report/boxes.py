@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kernbench.report.captions import find_caption
 from kernbench.report.rectangles import Plane, Rectangle
 from kernbench.report.svg import Svg, text_width
-from kernbench.report.symbols import LABEL, QUIET
+from kernbench.report.symbols import LABEL, PAINTS, QUIET
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -20,20 +20,20 @@ LEADING = 1.25  # of lines of text
 def draw_box(svg: Svg, machine: Machine, layout: DiagramLayout, plane: Plane, i: int) -> None:
     """Draw one box; a label beside it occupies its rectangle in the plane."""
     box, symbol, (x, y) = layout.view.boxes[i], layout.symbols[i], layout.at[i]
-    caption = find_caption(machine, box.kind)
+    caption, paint = find_caption(machine, layout.view.name, box.kind), PAINTS[symbol.role]
     tip = ", ".join((box.name, *caption))
     if symbol.round:
-        svg.circle(x, y, symbol.width / 2, symbol.fill, symbol.edge, line=1.5, tip=tip)
+        svg.circle(x, y, symbol.width / 2, paint.fill, paint.edge, line=1.5, tip=tip)
     else:
         where = layout.box(i)
-        svg.rect(where.left, where.top, symbol.width, symbol.height, symbol.fill, symbol.edge, radius=3, tip=tip)
+        svg.rect(where.left, where.top, symbol.width, symbol.height, paint.fill, paint.edge, radius=3, tip=tip)
     lines = _lines(layout.view, box, caption)
     height = LEADING * symbol.size * len(lines)
     if max(text_width(line, symbol.size) for line in lines) <= symbol.width - 2 and height <= symbol.height:
         for n, line in enumerate(lines):
             at = y + (n - (len(lines) - 1) / 2) * LEADING * symbol.size
             bold = n == 0 and (len(lines) > 1 or layout.view.name == "pe")
-            svg.text(x, at, line, symbol.size, fill=symbol.text, bold=bold)
+            svg.text(x, at, line, symbol.size, fill=paint.text, bold=bold)
     elif box.label:
         _label_beside(svg, plane, layout.box(i), box.label)
 

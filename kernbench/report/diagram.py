@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def draw_view(machine: Machine, view: View, *, bandwidths: bool = False) -> str:
     """The SVG of a view; with `bandwidths` every wire is labelled with its GB/s in each direction."""
-    layout, title = lay_out(view), f"{machine.name}: {view.name}"
+    layout, title = lay_out(machine, view), f"{machine.name}: {view.name}"
     courses, boxes = find_courses(layout), range(len(view.boxes))
     legend_px = legend_height(machine, layout)
     svg = Svg(layout.width + 2 * MARGIN, layout.bottom + legend_px + MARGIN, title)

@@ -11,19 +11,13 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.rectangles import Rectangle
 from kernbench.report.svg import Point
-from kernbench.report.symbols import Symbol, find_symbol
+from kernbench.report.symbols import find_symbol
 
 if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.machine.symbols import Symbol
     from kernbench.machine.view import Box, View
 
-PX_PER_MM = {
-    "system": 7.0,
-    "sip": 16.0,
-    "cube": 72.0,
-    "pe": 900.0,
-    "cluster": 90.0,
-}  # so that boxes of neighbours do not touch
-NETWORK_PX_PER_MM = 112.0  # of a bare network
 LEAST_PX = 860.0  # of the longer side of a diagram
 MOST_PX = 1600.0  # of a tray, while the labels of its packages have room
 LEAST_SIP_PX = 300.0  # of a package, for its label
@@ -50,11 +44,11 @@ class DiagramLayout:
         return Rectangle.around(*self.at[i], self.symbols[i].width, self.symbols[i].height)
 
 
-def lay_out(view: View) -> DiagramLayout:
+def lay_out(machine: Machine, view: View) -> DiagramLayout:
     """Lay out a view: its scale, symbols, boxes and areas."""
     scale = _scale(view)
     left, top, _, _ = _extent_mm(view)
-    symbols = tuple(_sized(view, box, scale) for box in view.boxes)
+    symbols = tuple(_sized(machine, view, box, scale) for box in view.boxes)
     points = [((box.x_mm - left) * scale, (box.y_mm - top) * scale) for box in view.boxes]
     over = max([0.0, *(symbol.width / 2 - x for symbol, (x, _) in zip(symbols, points, strict=True))])
     above = max([0.0, *(symbol.height / 2 - y for symbol, (_, y) in zip(symbols, points, strict=True))])
@@ -74,8 +68,8 @@ def lay_out(view: View) -> DiagramLayout:
     return DiagramLayout(view, scale, symbols, at, areas, max(most - MARGIN, LEAST_WIDTH), lowest + BENEATH)
 
 
-def _sized(view: View, box: Box, scale: float) -> Symbol:
-    symbol = find_symbol(view.name, box.kind)
+def _sized(machine: Machine, view: View, box: Box, scale: float) -> Symbol:
+    symbol = find_symbol(machine, view.name, box.kind)
     if box.width_mm:
         return symbol._replace(width=box.width_mm * scale, height=box.height_mm * scale)
     return symbol
@@ -83,11 +77,11 @@ def _sized(view: View, box: Box, scale: float) -> Symbol:
 
 def _scale(view: View) -> float:
     if not view.areas:
-        return NETWORK_PX_PER_MM
+        return view.px_per_mm
     left, top, right, bottom = _extent_mm(view)
     packages = [area.right_mm - area.left_mm for area in view.areas if area.kind == "sip"]
     return max(
-        min(PX_PER_MM[view.name], MOST_PX / max(right - left, bottom - top)) if packages else PX_PER_MM[view.name],
+        min(view.px_per_mm, MOST_PX / max(right - left, bottom - top)) if packages else view.px_per_mm,
         LEAST_PX / max(right - left, bottom - top),
         LEAST_SIP_PX / min(packages, default=LEAST_SIP_PX),
     )

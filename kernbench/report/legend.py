@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from kernbench.report.captions import find_caption
 from kernbench.report.diagram_layout import MARGIN
 from kernbench.report.svg import Svg, text_width
-from kernbench.report.symbols import AREAS, QUIET, RING, STROKES, Stroke, Symbol
+from kernbench.report.symbols import AREAS, PAINTS, QUIET, RING, STROKES, Stroke
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+    from kernbench.machine.symbols import Symbol
     from kernbench.report.diagram_layout import DiagramLayout
 
 SIZE, ROW, GAP, SAMPLE = 11.0, 24.0, 28.0, 26.0
@@ -52,7 +53,7 @@ def _entries(machine: Machine, layout: DiagramLayout) -> list[_Entry]:
     view = layout.view
     found: dict[str, Symbol | Stroke | str] = {}
     for box, symbol in zip(view.boxes, layout.symbols, strict=True):
-        caption = () if view.name == "pe" else find_caption(machine, box.kind)
+        caption = () if view.name == "pe" else find_caption(machine, view.name, box.kind)
         found.setdefault(": ".join((symbol.title, ", ".join(caption))) if caption else symbol.title, symbol)
     for kind in sorted({wire.kind for wire in view.wires}):
         found.setdefault(STROKES[kind].title, STROKES[kind])
@@ -86,11 +87,11 @@ def _draw_sample(svg: Svg, x: float, y: float, sample: Symbol | Stroke | str) ->
         fill, edge, dash = AREAS[sample]
         svg.rect(x, y - 7, SAMPLE, 14, fill, edge, dash=dash)
     elif sample.round:
-        svg.circle(x + SAMPLE / 2, y, 7, sample.fill, sample.edge, line=1.5)
+        svg.circle(x + SAMPLE / 2, y, 7, PAINTS[sample.role].fill, PAINTS[sample.role].edge, line=1.5)
     else:
         width = min(sample.width, SAMPLE)
-        height = min(sample.height, 14.0)
-        svg.rect(x + (SAMPLE - width) / 2, y - height / 2, width, height, sample.fill, sample.edge, radius=2)
+        height, (fill, edge, _) = min(sample.height, 14.0), PAINTS[sample.role]
+        svg.rect(x + (SAMPLE - width) / 2, y - height / 2, width, height, fill, edge, radius=2)
 
 
 def _draw_scale(svg: Svg, x: float, y: float, px_per_mm: float) -> None:

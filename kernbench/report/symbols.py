@@ -1,30 +1,30 @@
-"""Symbols of parts and strokes of links in a diagram, and their names in the legend.
+"""Colours of parts and strokes of links in a diagram, and their names in the legend.
 
 Colours follow the function of a part: control, movement, compute, memory, ports between dies, host.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.intents import EdgeKind
+from kernbench.machine.symbols import OTHER, Role, Symbol
 from kernbench.report.colours import COMPUTE, CONTROL, HOST, MEMORY, MOVEMENT, PORT
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
 
 INK, QUIET = "#222222", "#666666"
 LABEL = 10.0  # px, of labels beside their boxes and wires
 
 
-class Symbol(NamedTuple):
-    """A shape in pixels. `text` is the colour and `size` the size of a label inside it."""
+class Paint(NamedTuple):
+    """The colours of a part: its face, its edge and the label on it."""
 
-    title: str
     fill: str
     edge: str
-    width: float
-    height: float
-    size: float = 11.0
     text: str = INK
-    round: bool = False  # a circle
 
 
 class Stroke(NamedTuple):
@@ -35,49 +35,17 @@ class Stroke(NamedTuple):
     dash: str = ""
 
 
-SYMBOLS: dict[str, Symbol] = {
-    "switch": Symbol("fabric switch", *HOST, 84, 28),
-    "pcie_ep": Symbol("PCIe endpoint", *HOST, 58, 20),
-    "sip_link": Symbol("port of a link between SIPs", "#D9D3C7", "#5C4A2A", 22, 18, size=10),
-    "io_cpu": Symbol("IO_CPU", *CONTROL, 44, 20),
-    "io_noc": Symbol("network of the IO chiplet", "#FFFFFF", MOVEMENT[1], 44, 20),
-    "io_ucie": Symbol("UCIe port of a die", *PORT, 12, 12, text="#FFFFFF"),
-    "conn": Symbol("UCIe connection", "#BFE3DD", PORT[0], 9, 9),
-    "ucie": Symbol("UCIe port of a die", *PORT, 44, 30, text="#FFFFFF"),
-    "router": Symbol("router", "#FFFFFF", MOVEMENT[1], 14, 14, round=True),
-    "m_cpu": Symbol("M_CPU", *CONTROL, 48, 18),
-    "sram": Symbol("SRAM", *MEMORY, 40, 14, size=10),
-    "hbm_ctrl": Symbol("HBM controller of a PE", *MEMORY, 42, 16, size=10),
-    "pe": Symbol("PE", *COMPUTE, 42, 42),
-    "pe_cpu": Symbol("control", *CONTROL, 138, 76, size=12),
-    "pe_scheduler": Symbol("control", *CONTROL, 138, 76, size=12),
-    "pe_dma": Symbol("movement", *MOVEMENT, 138, 76, size=12),
-    "pe_fetch_store": Symbol("movement", *MOVEMENT, 138, 76, size=12),
-    "pe_ipcq": Symbol("movement", *MOVEMENT, 138, 76, size=12),
-    "pe_mmu": Symbol("movement", *MOVEMENT, 138, 76, size=12),
-    "pe_gemm": Symbol("compute", *COMPUTE, 138, 76, size=12),
-    "pe_math": Symbol("compute", *COMPUTE, 138, 76, size=12),
-    "pe_tcm": Symbol("memory", *MEMORY, 138, 76, size=12),
-    "endpoint": Symbol("endpoint with its router", "#FFFFFF", MOVEMENT[1], 64, 24, size=10),
-    "noc": Symbol("network", "#FFFFFF", MOVEMENT[1], 64, 24),
-    "l2": Symbol("L2", *MEMORY, 64, 24),
-    "gm_hbm": Symbol("HBM", *MEMORY, 64, 24),
-    "npu_host": Symbol("host", *HOST, 64, 24),
-    "aicpu": Symbol("AICPU", *CONTROL, 52, 20),
-    "aic": Symbol("AIC", *COMPUTE, 36, 20),
-    "aiv": Symbol("AIV", *COMPUTE, 36, 20),
-    "worker": Symbol("Tensix core", *COMPUTE, 48, 24),
-    "dram": Symbol("port of a DRAM controller", *MEMORY, 48, 24),
-    "ethernet": Symbol("Ethernet", *PORT, 48, 24, text="#FFFFFF"),
-}
-OTHER = Symbol("other part", "#EEEEEE", "#555555", 48, 18)
-
-# Kinds with another symbol than in the view of the cube.
-IN_VIEW: dict[tuple[str, str], dict[str, object]] = {
-    ("system", "pcie_ep"): {"width": 70, "height": 22},
-    ("sip", "ucie"): {"width": 12, "height": 12, "size": 9},
-    ("pe", "router"): {"width": 76, "height": 76, "size": 12},
-    ("pe", "hbm_ctrl"): {"title": "memory", "width": 190, "height": 66, "size": 12},
+PAINTS: dict[Role, Paint] = {
+    Role.CONTROL: Paint(*CONTROL),
+    Role.MOVEMENT: Paint(*MOVEMENT),
+    Role.COMPUTE: Paint(*COMPUTE),
+    Role.MEMORY: Paint(*MEMORY),
+    Role.PORT: Paint(*PORT, text="#FFFFFF"),
+    Role.CONNECTION: Paint("#BFE3DD", PORT[0]),
+    Role.HOST: Paint(*HOST),
+    Role.LINK: Paint("#D9D3C7", "#5C4A2A"),
+    Role.NETWORK: Paint("#FFFFFF", MOVEMENT[1]),
+    Role.OTHER: Paint("#EEEEEE", "#555555"),
 }
 
 STROKES: dict[EdgeKind, Stroke] = {
@@ -102,7 +70,7 @@ AREAS: dict[str, tuple[str, str, str]] = {  # fill, edge, dash
 }
 
 
-def find_symbol(view: str, kind: str) -> Symbol:
-    """The symbol of a kind of node in a view; a kind that is not listed has a plain box."""
-    symbol = SYMBOLS.get(kind, OTHER)
-    return symbol._replace(**IN_VIEW.get((view, kind), {}))  # pyright: ignore[reportArgumentType]
+def find_symbol(machine: Machine, view: str, kind: str) -> Symbol:
+    """The symbol of a kind of node in a view; a kind that its family does not list has a plain box."""
+    symbols = FAMILIES[machine.family].symbols
+    return symbols.get((view, kind)) or symbols.get(kind, OTHER)

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kernbench.errors import InputError, suggest
-from kernbench.machine.part_index import pe_path
+from kernbench.machine.families.sip.places import pe_path
 from kernbench.tl.any_source_recv import Watcher
 from kernbench.tl.multicast import Multicasts
 from kernbench.tl.queue import Queue, queue_name
 from kernbench.tl.queue_thread import Answers
 
 if TYPE_CHECKING:
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.machine.machine import Machine
-    from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program
 
 LEVELS = ("", "intra_", "global_")  # between cubes, between the PEs of a cube, between SIPs

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kernbench.machine.families.sip.places import pe_path
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.part_index import pe_path
 from kernbench.program.op_semantics import Delivery
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.program.rows import pack_multicast, pack_row
@@ -21,7 +21,7 @@ from kernbench.tl.queue_thread import Answers, QueueThread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernbench.machine.part_index import PePlace
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.program import Program
     from kernbench.tl.queue import Queue
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernbench.machine.part_index import pe_path
+from kernbench.machine.families.sip.places import pe_path
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.machine.machine import Machine
-    from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
     from kernbench.replay.pe_memory import PeMemory

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernbench.machine.families.sip.places import pe_path
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.part_index import pe_path
 from kernbench.tl.credit import credit_terms
 
 if TYPE_CHECKING:
-    from kernbench.machine.part_index import PePlace
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.program import Program
     from kernbench.tl.ipcq import Ring, Where
     from kernbench.tl.tensor_type import TensorType

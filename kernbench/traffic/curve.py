@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.families.mesh.places import MeshPlaces
 from kernbench.notebook import html_table
 from kernbench.text import plural
 from kernbench.traffic.load_point import LoadPoint, measure_load

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.families.mesh.places import MeshPlaces
 from kernbench.traffic.flows import Flows
 from kernbench.traffic.patterns import find_pattern, node_names
 from kernbench.traffic.zero_load_latency import flit_time_fs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.families.mesh.places import MeshPlaces
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_alone, run_flows
 from kernbench.traffic.zero_load_latency import count_mesh_hops, flit_time_fs, zero_load_fs

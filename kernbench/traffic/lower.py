@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.mesh_places import MeshPlaces, MeshShape
+from kernbench.machine.families.mesh.places import MeshPlaces, MeshShape
 from kernbench.program.ops import FLITS_MOST, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_rows

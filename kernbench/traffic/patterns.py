@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
-from kernbench.machine.mesh_places import MeshPlaces, node_name
+from kernbench.machine.families.mesh.places import MeshPlaces, node_name
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -17,11 +17,11 @@ from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from kernbench.errors import InputError
-from kernbench.machine.ascend_places import AscendPlaces
+from kernbench.machine.families.ascend.places import AscendPlaces
+from kernbench.machine.families.mesh.places import MeshPlaces, node_name
+from kernbench.machine.families.sip.places import pe_path
+from kernbench.machine.families.tensix.places import READER_NETWORK, WRITER_NETWORK, TensixPlaces
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.mesh_places import MeshPlaces, node_name
-from kernbench.machine.part_index import pe_path
-from kernbench.machine.tensix_places import READER_NETWORK, WRITER_NETWORK, TensixPlaces
 from kernbench.text import plural
 from kernbench.traffic.flow_routing import HOST
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.machine.mesh_places import MeshPlaces, MeshShape
+from kernbench.machine.families.mesh.places import MeshPlaces, MeshShape
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -10,7 +10,7 @@ from kernbench import library
 from kernbench.components import dropin, ports
 from kernbench.components.memory import Hbm
 from kernbench.errors import InputError
-from kernbench.machine.families import FAMILIES
+from kernbench.machine.families.registry import FAMILIES
 from kernbench.schema.model import check
 from kernbench.schema.sheet import load_sheet
 from kernbench.schema.yaml import load, parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernbench.components import costs
 from kernbench.components.standard import PARTS_WITH_COSTS
-from kernbench.machine.families import FAMILIES
+from kernbench.machine.families.registry import FAMILIES
 
 
 def test_parts_with_costs_are_those_of_the_family() -> None:

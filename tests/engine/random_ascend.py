@@ -9,7 +9,7 @@ from typing import Any
 from kernbench.engine.agents import Agents
 from kernbench.library import find
 from kernbench.machine import Intent, RouteKind
-from kernbench.machine.ascend_places import CorePlace
+from kernbench.machine.families.ascend.places import CorePlace
 from kernbench.machine.load import compile_machine
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program

@@ -12,9 +12,9 @@ import numpy as np
 
 from kernbench.library import find
 from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.machine.families.sip.places import PePlace
 from kernbench.machine.load import compile_machine
 from kernbench.machine.machine import Machine
-from kernbench.machine.part_index import PePlace
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import Thread

@@ -14,7 +14,7 @@ from kernbench.components.derived import Origin
 from kernbench.errors import InputError
 from kernbench.machine import load_machine, quantities
 from kernbench.machine.builder import Builder
-from kernbench.machine.families import may_vary
+from kernbench.machine.families.registry import may_vary
 from kernbench.machine.field_provenance import Source
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.load import compile_machine, field_names, load_spec

@@ -9,6 +9,7 @@ import pytest
 from kernbench import library
 from kernbench.errors import InputError
 from kernbench.machine import load, load_machine
+from kernbench.machine.families.registry import FAMILIES
 
 
 @pytest.fixture(autouse=True)
@@ -187,7 +188,8 @@ def test_the_key_of_the_cache_follows_every_package_that_makes_machines(monkeypa
     read = []
     monkeypatch.setattr(load.Path, "read_bytes", lambda path: read.append(path) or b"")
     load._sources.__wrapped__()
-    assert {path.parent.name for path in read} == {"components", "machine", "schema", "kernbench"}
+    families = {"families", *FAMILIES}
+    assert {path.parent.name for path in read} == {"components", "machine", "schema", "kernbench"} | families
 
 
 def test_what_cannot_be_read_beside_the_sheets_does_not_matter(tmp_path, monkeypatch):

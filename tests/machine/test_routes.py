@@ -16,10 +16,10 @@ from kernbench.errors import UnreachableError
 from kernbench.library import find
 from kernbench.machine import EdgeKind, Intent, RouteKind, load_machine, shortest_paths
 from kernbench.machine.builder import Builder
+from kernbench.machine.families.sip.places import SipShape
+from kernbench.machine.families.sip.spec import parse_router
 from kernbench.machine.load import compile_machine
-from kernbench.machine.part_index import Shape
 from kernbench.machine.quantities import NO_TIME, Rate
-from kernbench.machine.sip_spec import parse_router
 from tests.machine.alone import transfer_fs
 
 NS = 1_000_000
@@ -264,7 +264,7 @@ def _one_way_ring():
         ns_per_mm=0,
         figures={},
         origins={},
-        shape=Shape(0, 0, 0, "none", 0, 0, 0, (), 1),
+        shape=SipShape(0, 0, 0, "none", 0, 0, 0, (), 1),
     )
 
 

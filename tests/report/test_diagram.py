@@ -10,12 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 from kernbench.machine import Machine, load_machine
-from kernbench.machine.views import find_view, list_views
+from kernbench.machine.families.registry import find_view, list_views
+from kernbench.machine.symbols import OTHER
 from kernbench.report.diagram import draw_view
 from kernbench.report.diagram_layout import lay_out
 from kernbench.report.rectangles import Rectangle, as_array, crossed
 from kernbench.report.svg import text_width
-from kernbench.report.symbols import OTHER, STROKES, SYMBOLS, find_symbol
+from kernbench.report.symbols import STROKES, find_symbol
 from kernbench.report.wires import find_courses
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -55,7 +56,7 @@ def test_a_tray_of_many_sips_is_a_grid(count: int, wiring: str) -> None:
     check_texts(root)
     width, height = numbers(root, "width", "height")
     assert max(width, height) < 3300
-    layout = lay_out(view)
+    layout = lay_out(machine, view)
     packages = [where for area, where in zip(view.areas, layout.areas, strict=True) if area.kind == "sip"]
     assert len({(where.left, where.top) for where in packages}) == count
     for wire, course in zip(view.wires, find_courses(layout), strict=True):
@@ -130,19 +131,21 @@ def test_captions_follow_the_figures() -> None:
     assert "8 × 64 GB/s" in svg
 
 
-def test_every_kind_of_part_has_a_symbol() -> None:
-    for topology in ("sip_2x4x4", "mesh_8x8"):
-        machine = load_machine(topology)
-        assert set(machine.node_kind) <= {*SYMBOLS}
-        assert set(machine.edge_kind.tolist()) <= set(STROKES)
-    assert find_symbol("cube", "npu") == OTHER
+@pytest.mark.parametrize("topology", ["sip_2x4x4", "mesh_8x8", "ascend_910b2", "tensix_tiny"])
+def test_every_kind_of_part_has_a_symbol(topology: str) -> None:
+    machine = load_machine(topology)
+    for name in list_views(machine):
+        view = find_view(machine, name)
+        assert all(find_symbol(machine, name, box.kind) != OTHER for box in view.boxes)
+        assert {wire.kind for wire in view.wires} <= set(STROKES)
+    assert find_symbol(machine, "system", "npu") == OTHER
 
 
 @pytest.mark.slow
 def test_the_same_bytes_in_any_process() -> None:
     code = (
         "from kernbench.machine import load_machine\n"
-        "from kernbench.machine.views import find_view, list_views\n"
+        "from kernbench.machine.families.registry import find_view, list_views\n"
         "from kernbench.report.diagram import draw_view\n"
         "m = load_machine('tiny')\n"
         "print(''.join(draw_view(m, find_view(m, n), bandwidths=True) for n in list_views(m)), end='')"

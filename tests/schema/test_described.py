@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from kernbench.components import dropin
-from kernbench.machine.families import FAMILIES
+from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.load import model_files
 from kernbench.machine.model_sheets import read_model_sheet, standard_parts
 from kernbench.schema.described import as_text, describe_fields

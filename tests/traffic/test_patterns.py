@@ -7,7 +7,7 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.families.mesh.places import MeshPlaces
 from kernbench.traffic.patterns import HOT_SHARE, find_pattern, node_names
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench.machine import Intent, load_machine
-from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.families.mesh.places import MeshPlaces
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_alone
 from kernbench.traffic.zero_load_latency import count_mesh_hops, zero_load_fs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernbench.machine.part_index import pe_path
+from kernbench.machine.families.sip.places import pe_path
 
 if TYPE_CHECKING:
     from kernbench.host.memory.free_memory import Pools

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from kernbench.host.memory.placement import DPPolicy
     from kernbench.host.memory.tensor_layout import Layout
     from kernbench.host.messages import Targets
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.machine.machine import Machine
-    from kernbench.machine.part_index import PePlace
     from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import NeighbourTable, Ring, Where
     from kernbench.tl.queue_thread import Answers

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kernbench.host.memory.address_models import Map
     from kernbench.host.memory.initial_values import Contents
     from kernbench.host.memory.tensor_layout import Layout
-    from kernbench.machine.part_index import PePlace
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.op_semantics import Composite
     from kernbench.program.thread import Thread
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from kernbench.errors import AddressError
 from kernbench.machine.address_decoder import AddressDecoder
+from kernbench.machine.families.sip.places import pe_path
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.part_index import pe_path
 
 if TYPE_CHECKING:
     from kernbench.host.messages import PeDma
-    from kernbench.machine.part_index import PePlace
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
 

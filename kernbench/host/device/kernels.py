@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernbench.host.device.sip import Sip
     from kernbench.host.memory.address_models import Map, Placed
     from kernbench.host.messages import KernelLaunch
-    from kernbench.machine.part_index import PePlace
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import Ipcq

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from kernbench.errors import KernBenchError, LimitError
 from kernbench.host.device.stream import Command, Stream
 from kernbench.host.messages import KernelLaunch, Response, Targets
-from kernbench.machine.part_index import sip_path
+from kernbench.machine.families.sip.places import sip_path
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from kernbench.machine.part_index import PePlace
+    from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.thread import Thread
 
 

@@ -10,7 +10,7 @@ from kernbench.host.memory.address_models import MODELS, AddressModel, Placed
 from kernbench.host.memory.free_memory import Pools
 from kernbench.host.memory.placement import Block, DPPolicy, split
 from kernbench.host.memory.tensor_layout import Layout
-from kernbench.machine.part_index import sip_path
+from kernbench.machine.families.sip.places import sip_path
 
 if TYPE_CHECKING:
     from kernbench.host.messages import Shard

@@ -28,7 +28,7 @@ from kernbench.host.memory.pointer import Owner, Pointer
 from kernbench.host.memory.va_regions import Regions
 from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
 from kernbench.machine.address_decoder import AddressDecoder, Segment
-from kernbench.machine.part_index import sip_path
+from kernbench.machine.families.sip.places import sip_path
 
 if TYPE_CHECKING:
     import numpy as np

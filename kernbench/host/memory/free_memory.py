@@ -12,7 +12,7 @@ from kernbench.errors import InputError, OutOfMemoryError, suggest
 from kernbench.host.memory.allocator import Allocator
 from kernbench.host.messages import Shard
 from kernbench.machine.address import MemorySpace, base_of
-from kernbench.machine.part_index import cube_path, pe_path
+from kernbench.machine.families.sip.places import cube_path, pe_path
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kernbench.ccl.broadcast_in_sip import Copies
     from kernbench.ccl.config import Intra, Queues
     from kernbench.ccl.wiring import Neighbours, World
-    from kernbench.machine.part_index import Places
+    from kernbench.machine.families.sip.places import Places
 
 Where = tuple[int, int, int]  # sip, cube, pe
 Tables = dict[Where, dict[str, Ring]]

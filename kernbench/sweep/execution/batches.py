@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 
 from kernbench.arrays import unique_rows
-from kernbench.machine.families import may_vary
+from kernbench.machine.families.registry import may_vary
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.point import TOPOLOGY, Point
 

@@ -22,7 +22,7 @@ import numpy as np
 from kernbench.engine.jit_status import running_s
 from kernbench.errors import KernBenchError
 from kernbench.limits.time_limit import limit_time
-from kernbench.machine.families import may_vary
+from kernbench.machine.families.registry import may_vary
 from kernbench.machine.variants import Variants
 from kernbench.modes import Mode
 from kernbench.program.digest import digest

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kernbench.engine.jit_status import running_s
 from kernbench.errors import KernBenchError, LimitError
-from kernbench.machine.families import may_vary
+from kernbench.machine.families.registry import may_vary
 from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.tensix_places import TensixPlaces
+from kernbench.machine.families.tensix.places import TensixPlaces
 from kernbench.program.program import Program
 from kernbench.tanto.timing.dataflow_rows import DataflowRows
 from kernbench.tanto.timing.math_rows import MathRows

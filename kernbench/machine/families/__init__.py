@@ -1,0 +1,1 @@
+"""Families of machines, a folder each (see `registry`)."""

@@ -1,0 +1,1 @@
+"""`mesh` machines: a bare network of endpoints."""

@@ -1,0 +1,60 @@
+"""The fields of a `mesh` topology."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from kernbench.machine.flow_control_spec import MeshFlowControlSpec
+from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
+
+OUTSTANDING_MOST = 1_000_000
+Side = Annotated[Count, Field(le=512)]
+
+
+class MeshSpec(MeshFlowControlSpec):
+    """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
+
+    family: Literal["mesh"] = Field(description="the family of machines")
+    description: str = Field(description="the machine in one line")
+    k: Side = Field(description="columns and rows")
+    w: Side | None = Field(None, description="columns, if not k")
+    h: Side | None = Field(None, description="rows, if not k")
+    torus: bool = Field(description="rows and columns are closed to rings")
+    flit_bytes: MessageBytes = Field(description="size of a flit")
+    link_gbs: Gbs = Field(description="bandwidth of each directed link between routers")
+    hop_ns: Ns = Field(description="time from a flit's service on a link to the next router")
+    injection_ns: Ns = Field(description="time from a flit's service on the link of an endpoint to its router")
+    ejection_ns: Ns = Field(description="time from a flit's service on the link to an endpoint until it is there")
+    endpoint_gbs: Gbs | None = Field(
+        None, description="bandwidth between an endpoint and its router; none: as link_gbs"
+    )
+    interleave: Literal["flits", "packets"] = Field(
+        "flits", description="what takes turns on a link whose queues have no limit"
+    )
+    one_way: bool = Field(False, description="links of a torus lead to rising indices alone")
+    networks: Annotated[Count, Field(le=2)] = Field(1, description="networks side by side")
+    acknowledged: bool = Field(False, description="a write ends for its sender when an acknowledgement is back")
+    issue_ns: Ns = Field(0, description="least time between the starts of two transfers of an endpoint")
+    outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = Field(
+        None, description="transfers of an endpoint under way at once; none: no limit"
+    )
+
+    @model_validator(mode="after")
+    def _keeps_packets_without_credits(self) -> MeshSpec:
+        if self.interleave == "packets" and self.flow_control == "credit":
+            raise ValueError(
+                "interleave is packets and flow_control is credit, where each virtual channel keeps its packet together and "
+                "links interleave flits of several; give virtual_channels: 1, or flow_control: unbounded"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_way_comes_back(self) -> MeshSpec:
+        if self.one_way and not self.torus:
+            raise ValueError("one_way is true and torus is false, so no link leads back; set torus to true")
+        return self
+
+
+SPEC = MeshSpec

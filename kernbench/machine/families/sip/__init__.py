@@ -1,0 +1,1 @@
+"""`sip` machines: packages of cubes of PEs, each with its slice of HBM."""

@@ -1,0 +1,1 @@
+"""`tensix` machines: a chip of Tensix cores with two networks."""

@@ -1,0 +1,140 @@
+"""The part index of a `tensix` machine: cores by logical coordinates, banks by number, and the map to physical places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from kernbench.errors import InputError
+from kernbench.machine.families.sip.places import Places, SipShape
+from kernbench.machine.rings import find_halves
+
+NETWORKS = 2
+READER_NETWORK, WRITER_NETWORK = 1, 0  # of kernels that read into a core, and of those that write from it
+
+
+def router_name(network: int, x: int, y: int) -> str:
+    """The name of a router: `noc0[y][x]`."""
+    return f"noc{network}[{y}][{x}]"
+
+
+def worker_name(x: int, y: int) -> str:
+    """The name of a core by its physical place: `worker[y][x]`."""
+    return f"worker[{y}][{x}]"
+
+
+def interface_name(network: int, x: int, y: int) -> str:
+    """The name of a core's interface on a network."""
+    return f"{worker_name(x, y)}.niu{network}"
+
+
+def l1_name(x: int, y: int) -> str:
+    """The name of a core's L1."""
+    return f"{worker_name(x, y)}.l1"
+
+
+def server_name(engine: str, x: int, y: int) -> str:
+    """The name of an engine of a core."""
+    return f"{worker_name(x, y)}.{engine}"
+
+
+def bank_name(bank: int) -> str:
+    """The name of a DRAM bank."""
+    return f"dram{bank}"
+
+
+@dataclass(frozen=True, slots=True)
+class TensixShape:
+    """The grid of a `tensix` machine. Places of DRAM and Ethernet are x + y * width."""
+
+    width: int
+    height: int
+    columns: tuple[int, ...]  # physical, by logical x
+    rows: tuple[int, ...]  # physical, by logical y
+    banks: int
+    dram: tuple[int, ...]
+    ethernet: tuple[int, ...]
+
+    def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> TensixPlaces:
+        """The part index of a machine of this shape, from the ids of its nodes and servers."""
+        return TensixPlaces(self, nodes, servers)
+
+
+class TensixPlaces(Places):
+    """Node and server ids of cores and banks. Methods for SIPs raise InputError, since there are none."""
+
+    def __init__(self, grid: TensixShape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
+        super().__init__(SipShape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
+        self.grid = grid
+        self.w, self.h = len(grid.columns), len(grid.rows)
+        self._logical = {(px, py): (x, y) for x, px in enumerate(grid.columns) for y, py in enumerate(grid.rows)}
+
+    def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:  # noqa: ARG002
+        """None: each network has one shortest way between two places."""
+        return []
+
+    @cached_property
+    def _place_of(self) -> dict[int, tuple[int, int]]:
+        """The place (x, y) of each router, by node."""
+        size = product(range(NETWORKS), range(self.grid.width), range(self.grid.height))
+        return {self._nodes[router_name(network, x, y)]: (x, y) for network, x, y in size}
+
+    def halves(self, nodes: Sequence[int], dateline: str) -> list[int]:
+        """As `rings.find_halves`."""
+        return find_halves([self._place_of.get(node) for node in nodes], dateline)
+
+    def physical(self, core: tuple[int, int]) -> tuple[int, int]:
+        """The physical place of a core. Errors: InputError for one that the chip lacks."""
+        x, y = core
+        if not (0 <= x < self.w and 0 <= y < self.h):
+            raise InputError(f"the chip has no core {x},{y}; {self._extent()}")
+        return self.grid.columns[x], self.grid.rows[y]
+
+    def logical(self, place: tuple[int, int]) -> tuple[int, int] | None:
+        """The core at a physical place, or None."""
+        return self._logical.get(place)
+
+    def inside(self, low: tuple[int, int], high: tuple[int, int]) -> list[tuple[int, int]]:
+        """The cores in a rectangle of physical places, row by row."""
+        return [
+            (x, y)
+            for y, row in enumerate(self.grid.rows)
+            if low[1] <= row <= high[1]
+            for x, column in enumerate(self.grid.columns)
+            if low[0] <= column <= high[0]
+        ]
+
+    def worker(self, core: tuple[int, int]) -> str:
+        """The name of a core by its physical place."""
+        return worker_name(*self.physical(core))
+
+    def interface(self, core: tuple[int, int], network: int) -> int:
+        """The node of a core's interface on a network."""
+        return self._nodes[interface_name(network, *self.physical(core))]
+
+    def l1(self, core: tuple[int, int]) -> int:
+        """The node of a core's L1."""
+        return self._nodes[l1_name(*self.physical(core))]
+
+    def bank(self, bank: int) -> int:
+        """The node of a DRAM bank."""
+        return self._nodes[bank_name(bank)]
+
+    def server(self, core: tuple[int, int], engine: str) -> int:
+        """The server of an engine of a core, or of an interface, as in "niu0.read"."""
+        return self._servers[server_name(engine, *self.physical(core))]
+
+    def hops(self, network: int, src: tuple[int, int], dst: tuple[int, int]) -> int:
+        """The links between the routers of two cores on a network."""
+        (ax, ay), (bx, by) = self.physical(src), self.physical(dst)
+        if network:
+            ax, ay, bx, by = bx, by, ax, ay
+        return (bx - ax) % self.grid.width + (by - ay) % self.grid.height
+
+    def _extent(self) -> str:
+        return f"it has cores 0,0 to {self.w - 1},{self.h - 1}"
+
+
+SHAPE = TensixShape
