@@ -36,11 +36,11 @@ Side = Annotated[Count, Field(le=512)]
 
 
 class MeshSpec(MeshFlowControlSpec):
-    """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
+    """The fields of a topology of family `mesh`: `w` columns and `h` rows, each of which is `k` if it is not given."""
 
     family: Literal["mesh"] = Field(description="the family of machines")
     description: str = Field(description="the machine in one line")
-    k: Side = Field(description="columns and rows")
+    k: Side | None = Field(None, description="columns and rows; none: w and h are given")
     w: Side | None = Field(None, description="columns, if not k")
     h: Side | None = Field(None, description="rows, if not k")
     torus: bool = Field(description="rows and columns are closed to rings")
@@ -62,6 +62,13 @@ class MeshSpec(MeshFlowControlSpec):
     outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = Field(
         None, description="transfers of an endpoint under way at once; none: no limit"
     )
+
+    @model_validator(mode="after")
+    def _has_sides(self) -> MeshSpec:
+        if self.k is None and (self.w is None or self.h is None):
+            missing = "w, columns" if self.w is None else "h, rows"
+            raise ValueError(f"k is not given, nor {missing}; give k for a square, or w and h")
+        return self
 
     @model_validator(mode="after")
     def _keeps_packets_without_credits(self) -> MeshSpec:
@@ -115,9 +122,11 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
 
 
 def _shape(spec: MeshSpec) -> MeshShape:
+    w, h = spec.w or spec.k, spec.h or spec.k
+    assert w is not None and h is not None  # as `MeshSpec` checks
     return MeshShape(
-        w=spec.w or spec.k,
-        h=spec.h or spec.k,
+        w=w,
+        h=h,
         torus=spec.torus,
         one_way=spec.one_way,
         networks=spec.networks,
