@@ -80,9 +80,13 @@ def convert(quantity: str, unit: str) -> Fraction:
 
 
 def _match(quantity: str) -> tuple[str, str] | None:
-    """The number and the unit, in which the Greek letter mu is the micro sign, as on some keyboards; None if there is no number."""
+    """The number and the unit, with the micro sign where the Greek letter was typed; None for what is no number."""
     matched = _QUANTITY.fullmatch(quantity)
-    return None if matched is None else (matched[1], (matched[2] or "").replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
+    return (
+        None
+        if matched is None
+        else (matched[1], (matched[2] or "").replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
+    )
 
 
 def _exact(quantity: object, unit: str) -> Fraction:

@@ -63,6 +63,16 @@ class MeshSpec(MeshFlowControlSpec):
         None, description="transfers of an endpoint under way at once; none: no limit"
     )
 
+    @property
+    def columns(self) -> int:
+        """The columns."""
+        return self.w or self.k or 0
+
+    @property
+    def rows(self) -> int:
+        """The rows."""
+        return self.h or self.k or 0
+
     @model_validator(mode="after")
     def _has_sides(self) -> MeshSpec:
         if self.k is None and (self.w is None or self.h is None):
@@ -122,11 +132,9 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
 
 
 def _shape(spec: MeshSpec) -> MeshShape:
-    w, h = spec.w or spec.k, spec.h or spec.k
-    assert w is not None and h is not None  # as `MeshSpec` checks
     return MeshShape(
-        w=w,
-        h=h,
+        w=spec.columns,
+        h=spec.rows,
         torus=spec.torus,
         one_way=spec.one_way,
         networks=spec.networks,
