@@ -8,8 +8,11 @@ import sys
 def main() -> int:
     """Run the command line; returns the exit code. Ctrl-C during the imports ends it as later: 130, one sentence."""
     try:
-        from kernbench.cli.main import main as run
-        from kernels_jit.compile.aside import leave
+        from kernbench.errors import uncover_interruption
+
+        with uncover_interruption():
+            from kernbench.cli.main import main as run
+            from kernels_jit.compile.aside import leave
 
         code = run()
         leave(code)

@@ -7,7 +7,8 @@ programs, which the response of a device carries back to the host.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,23 @@ class UnreachableError(RunError):
     """No route from a source to a destination under an intent."""
 
     code = "unreachable"
+
+
+@contextmanager
+def uncover_interruption() -> Generator[None]:
+    """Raise Ctrl-C or SIGTERM where the block raises another error because of it, as libraries do within their imports.
+
+    What is raised while an interruption is cleaned up stays, if it has a sentence of its own.
+    """
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__ or (None if isinstance(cause, KernBenchError) else cause.__context__)
+        if cause is not None:
+            raise cause from None
+        raise
 
 
 def suggest(got: str, known: Iterable[str], *, most: int = 12) -> str:

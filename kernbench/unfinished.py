@@ -73,6 +73,11 @@ def second_name(path: Path) -> Generator[Path]:
         os.close(descriptor)
 
 
+def list_claimed(folder: Path, suffix: str) -> list[Path]:
+    """The unfinished files of a directory whose writers are at work. Errors: OSError."""
+    return [path for path in sorted(folder.glob(f"{PREFIX}*{suffix}")) if _NAME.match(path.name) and _is_claimed(path)]
+
+
 def remove_abandoned(folder: Path) -> None:
     """Remove the unfinished files and directories of a directory whose writers are gone."""
     with suppress(OSError):
@@ -117,6 +122,16 @@ def _remove_if_abandoned(path: Path) -> None:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         finally:
             os.close(descriptor)
+
+
+def _is_claimed(path: Path) -> bool:
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            return not _is_abandoned(descriptor)
+        finally:
+            os.close(descriptor)
+    return False
 
 
 def _is_abandoned(descriptor: int) -> bool:

@@ -66,10 +66,10 @@ def unit_of(name: str) -> str:
 
 def split(quantity: str) -> tuple[str, str]:
     """The number of a text and its unit, "" without one. Errors: ValueError for a text that is no number with a unit."""
-    matched = _QUANTITY.fullmatch(quantity)
+    matched = _match(quantity)
     if matched is None:
         raise ValueError(f"got {quantity!r}, expected a number, alone or with a unit")
-    return matched[1], matched[2] or ""
+    return matched
 
 
 def convert(quantity: str, unit: str) -> Fraction:
@@ -79,12 +79,22 @@ def convert(quantity: str, unit: str) -> Fraction:
     return _exact(quantity, unit)
 
 
+def _match(quantity: str) -> tuple[str, str] | None:
+    """The number and the unit, with the micro sign where the Greek letter was typed; None for what is no number."""
+    matched = _QUANTITY.fullmatch(quantity)
+    return (
+        None
+        if matched is None
+        else (matched[1], (matched[2] or "").replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
+    )
+
+
 def _exact(quantity: object, unit: str) -> Fraction:
     units = DIMENSIONS[_DIMENSION_OF[unit]]
-    matched = _QUANTITY.fullmatch(str(quantity)) if not isinstance(quantity, bool | None) else None
+    matched = _match(str(quantity)) if not isinstance(quantity, bool | None) else None
     if matched is None:
         raise ValueError(f"got {quantity!r}, expected {_count_expected(quantity)}, {_with_units(units)}")
-    written, got = matched[1], matched[2] or unit
+    written, got = matched[0], matched[1] or unit
     if len(written) > MOST_DIGITS or abs(int(written.lower().partition("e")[2] or 0)) > MOST_DIGITS:
         raise ValueError(f"got {str(quantity)[:20]!r}, expected a number that is not out of all proportion")
     number = Fraction(written)

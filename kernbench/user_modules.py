@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from kernbench.errors import InputError, KernBenchError
+from kernbench.errors import InputError, KernBenchError, uncover_interruption
 from kernbench.library import show_path
 
 
@@ -27,7 +27,8 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
     except OSError as error:
         raise InputError(f"cannot read {what} {show_path(path)}: {error.strerror}") from error
     try:
-        exec(compile(text, path, "exec"), module.__dict__)
+        with uncover_interruption():
+            exec(compile(text, path, "exec"), module.__dict__)
     except (KernBenchError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a user's file may raise anything

@@ -31,6 +31,15 @@ def test_a_file_becomes_a_module_of_its_own(here: Path) -> None:
     assert "mine" not in sys.modules
 
 
+def test_ctrl_c_within_an_import_of_a_file_is_no_error_of_the_file(here: Path) -> None:
+    file = write(
+        here,
+        "try:\n    raise KeyboardInterrupt\nexcept KeyboardInterrupt as stop:\n    raise ImportError('x') from stop\n",
+    )
+    with pytest.raises(KeyboardInterrupt):
+        execute(file, "models", "drop-in")
+
+
 def test_a_file_is_run_anew_each_time(here: Path) -> None:
     file = write(here, "x = []\n")
     assert execute(file, "models", "drop-in").x is not execute(file, "models", "drop-in").x

@@ -30,7 +30,7 @@ from kernbench.cli.environment import check_environment
 from kernbench.cli.help_text import HelpContext
 from kernbench.cli.screen import complain
 from kernbench.cli.starter import end_with_starter
-from kernbench.errors import KernBenchError, suggest
+from kernbench.errors import KernBenchError, suggest, uncover_interruption
 
 # The name of each command and its line in `--help`; its module is kernbench.cli.<name>, which defines `command`.
 COMMANDS = {
@@ -162,8 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
     0: it worked; 1: the run or a check failed, or the output could not be written; 2: the input cannot be used; 130: Ctrl-C;
-    143: SIGTERM. An error is one sentence on stderr, with a traceback only under `--debug`. If nobody reads the output any
-    more, as after `| head`, there is no sentence.
+    143: SIGTERM; 141: nobody reads the output any more, as after `| head`. An error is one sentence on stderr, with a traceback
+    only under `--debug`; of 141 there is no sentence.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -179,16 +179,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         end_with_starter(os.environ)
         for argument in arguments:
             check_characters(argument, "the argument")
-        with _terminable():
+        with _terminable(), uncover_interruption():
             code = kernbench.main(list(arguments), prog_name="kernbench", standalone_mode=False, obj=settings)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except SystemExit as end:  # of click, if nobody reads the output
+    except (SystemExit, BrokenPipeError):  # SystemExit is click's word for it
         _discard_rest(sys.stdout)
-        return end.code if isinstance(end.code, int) else 1
-    except BrokenPipeError:
-        _discard_rest(sys.stdout)
-        return 1
+        return SIGNALLED + signal.SIGPIPE
     except click.exceptions.NoArgsIsHelpError as error:
         error.show(sys.stderr)
         return error.exit_code

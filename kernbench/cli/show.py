@@ -35,7 +35,7 @@ def command(names: tuple[str, ...], kind: str | None, diff: bool, assignments: t
     """Show what NAME is and what may be set of it: a machine, model sheet, bench, sweep or collective algorithm.
 
     Of a machine all fields with value, unit, meaning and source; of a bench its parameters and the values they take. FIELD
-    is the beginning of a field's path and keeps those below it, such as hbm or hbm.channel_gbs. NAME may be a path.
+    keeps fields: those below it (hbm, hbm.channel_gbs), else those with it in their paths (gbs). NAME may be a path.
     """
     from kernbench.cli.shown import print_shown
 

@@ -35,7 +35,7 @@ class Shown:
     remarks: Sequence[str] = field(default_factory=list[str])  # sentences below the tables
 
     def only(self, prefix: str) -> Shown:
-        """The same with the fields at or below a prefix alone. Errors: InputError if there is none."""
+        """The same with the fields of a prefix alone, see `matching`. Errors: InputError if there is none."""
         fields = [row[FIELD] for section in self.sections for row in section.rows if FIELD in row]
         wanted = set(matching(prefix, fields))
         if not wanted:
@@ -50,10 +50,13 @@ class Shown:
 
 
 def matching(prefix: str, fields: Sequence[str]) -> list[str]:
-    """The fields at a dotted prefix or below it; else those whose names begin with it. `topology.` before it is left out."""
+    """The fields at a dotted prefix or below it, else those whose paths begin with it, else those whose paths hold it.
+
+    `topology.` before it is left out.
+    """
     prefix = prefix.removeprefix("topology.") if prefix not in fields else prefix
     below = [one for one in fields if f"{one}.".startswith(f"{prefix}.")]
-    return below or [one for one in fields if one.startswith(prefix)]
+    return below or [one for one in fields if one.startswith(prefix)] or [one for one in fields if prefix in one]
 
 
 def _near(prefix: str, fields: Sequence[str]) -> Sequence[str]:

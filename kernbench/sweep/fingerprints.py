@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
 NOT_IN_RESULTS = {"api", "cli", "notebook.py", "report", "sweep", "web"}  # what no figure depends on
+SHIPPED = "_library"  # a wheel's benches, sheets and machines; digests of their own name those that a sweep uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +183,12 @@ def _topology_digest(grid: Grid, topology: TopologyLoader) -> str:
 
 @cache
 def code_digest() -> str:
-    """The digest of KernBench's version and of the sources that figures depend on, so an edit shows in a checkout too."""
+    """The digest of the sources that figures depend on: one for a checkout and the wheel that was built from it."""
     package = Path(__file__).resolve().parents[1]
     sources = [*package.rglob("*.py"), *(package.parent / "kernels_jit").rglob("*.py")]
     digest = hashlib.sha256()
     for path in sorted(sources):
-        if path.is_relative_to(package) and path.relative_to(package).parts[0] in NOT_IN_RESULTS:
+        if path.is_relative_to(package) and path.relative_to(package).parts[0] in {*NOT_IN_RESULTS, SHIPPED}:
             continue
         digest.update(f"{path.relative_to(package.parent).as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()

@@ -13,6 +13,7 @@ from typing import Any
 from kernbench.engine.jit_status import running_s
 from kernbench.errors import RunError
 from kernbench.modes import Mode
+from kernbench.sweep.at_work import at_work
 from kernbench.sweep.auto import AutoRows, run_auto
 from kernbench.sweep.execution.executor import LOCAL, ExecutorConfig, OnPoint, execute
 from kernbench.sweep.execution.point_progress import OnProgress
@@ -47,17 +48,18 @@ def run_plan(
     `workers` is a number of processes (default: one a core, no more than points); with 1 all runs in this process. They
     are of this computer, or with `scheduler` "processes" or "tcp://host:port" those of a Dask cluster.
     `on_point(point, row)` hears of every point once it is on the disk, in no fixed order; `on_progress` of points that run
-    long, but for those on a cluster. On Ctrl-C (KeyboardInterrupt)
-    what has finished is kept and tabled. Errors: InputError if `out` cannot be written or the workers are fewer than 1; with
+    long, but for those on a cluster. On Ctrl-C (KeyboardInterrupt) what has finished is kept and tabled. Another sweep that is
+    at work in the directory is warned of. Errors: InputError if `out` cannot be written or the workers are fewer than 1; with
     `fail_fast`, RunError at the first point that fails, once its row is kept.
     """
     config = ExecutorConfig(workers, scheduler, run, on_progress)
     on_row: OnPoint = on_point or (lambda _point, _row: None)
     if fail_fast:
         on_row = _stopping(plan.grid, on_row)
-    if plan.grid.method == "optimise":
-        return run_search(plan, lambda part: _run_missing(part, config, on_row))
-    return _run_missing(plan, config, on_row)
+    with at_work(plan.directory):
+        if plan.grid.method == "optimise":
+            return run_search(plan, lambda part: _run_missing(part, config, on_row))
+        return _run_missing(plan, config, on_row)
 
 
 def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> FinishedSweep:

@@ -165,6 +165,38 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err.endswith("error: interrupted\n")
 
 
+def stop_and_raise(error: Exception, *, cause: bool = False) -> None:
+    """Do as a library does that is interrupted within its import."""
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as interruption:
+        raise error from (interruption if cause else error.__cause__)
+
+
+@pytest.mark.parametrize("cause", [True, False])
+@pytest.mark.parametrize("error", [ImportError("no core"), SystemError("initialization failed")])
+def test_an_error_that_follows_from_ctrl_c_is_that(
+    error: Exception, cause: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_calling(monkeypatch, lambda: stop_and_raise(error, cause=cause)) == 130
+    assert capsys.readouterr().err.endswith("error: interrupted\n")
+
+
+def test_ctrl_c_within_the_imports_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ImportError('no core') from KeyboardInterrupt()\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-m", "kernbench", "list"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+
+
+def test_what_cannot_be_kept_after_ctrl_c_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_calling(monkeypatch, lambda: stop_and_raise(RunError("the disk is full"))) == 1
+    assert capsys.readouterr().err == "error: the disk is full\n"
+
+
 def test_signals_have_exit_codes_of_their_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -219,9 +251,12 @@ def in_shell(command: str, cwd: str | os.PathLike[str]) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("command", "code", "told"),
     [
-        ("$K list | true", 1, ""),
-        ("$K list --json | true", 1, ""),
-        ("$K --help | true", 1, ""),
+        ("$K list | true", 141, ""),
+        ("$K list --json | true", 141, ""),
+        ("$K --help | true", 141, ""),
+        ("$K show sip_2x4x4 | true", 141, ""),
+        ("$K run vector-add -t tiny --mode analytic | true", 141, ""),
+        ("$K probe -t tiny 2>&1 | true", 141, ""),
         ("$K list > /dev/full", 1, "error: the output cannot be written: No space left on device\n"),
         ("$K show nothing > /dev/full 2> /dev/full", 2, ""),
         ("$K run vector-add -t tiny > /dev/full 2> /dev/full", 1, ""),

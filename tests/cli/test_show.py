@@ -49,6 +49,16 @@ def test_a_prefix_keeps_what_is_below_it(prefix: str, capsys: Capture) -> None:
     assert all(field.startswith("hbm.") for field in fields)
 
 
+@pytest.mark.parametrize("words", [["sip_2x4x4", "gbs"], ["--diff", "sip_2x4x4", "tiny", "gbs"], ["hbm", "gbs"]])
+def test_what_begins_no_path_keeps_the_paths_that_hold_it(words: list[str], capsys: Capture) -> None:
+    fields = [field["field"] for field in data(capsys, *words)["fields"]]
+    assert all("gbs" in field for field in fields)
+    if words[0] == "sip_2x4x4":
+        every = [field["field"] for field in data(capsys, "sip_2x4x4")["fields"]]
+        assert fields == [field for field in every if "gbs" in field]
+        assert len(fields) == 13
+
+
 def test_an_override_is_shown_as_one(capsys: Capture) -> None:
     (field,) = data(capsys, "tiny", "hbm.channel_gbs", "--set", "topology.hbm.channel_gbs=64")["fields"]
     assert (field["value"], field["source"]) == (64.0, "overridden")

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +202,26 @@ def test_every_row_carries_what_it_came_from(tmp_path: Path) -> None:
     assert [len(stamp[name]) for name in ("bench_digest", "topology_digest")] == [16, 16]
     version, plus, digest = stamp["kernbench"].partition("+")
     assert (version[0].isdigit(), plus, len(digest)) == (True, "+", 16)
+
+
+KEYS = """
+from kernbench.sweep.plan import plan_sweep
+print(*(point.key for point in plan_sweep({"bench": "vector-add", "topology": "tiny"}, "results").points))
+"""
+
+
+@pytest.mark.slow
+def test_a_wheel_finds_the_rows_of_the_checkout_that_it_was_built_from(tmp_path: Path) -> None:
+    checkout, site = Path(__file__).parents[2], tmp_path / "site"
+    wheel = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    folders = {**{name: name for name in wheel["packages"]}, **wheel["force-include"]}
+    for source, place in folders.items():
+        ignored = shutil.ignore_patterns("__pycache__", "page", "node_modules")
+        shutil.copytree(checkout / source, site / place, ignore=ignored)
+
+    def keys(home: Path) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(home)}
+        command = [sys.executable, "-c", KEYS]
+        return subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    assert keys(site) == keys(checkout)

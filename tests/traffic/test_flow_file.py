@@ -33,12 +33,28 @@ def test_without_a_kind_all_are_written(tmp_path: Path) -> None:
 
 
 HEADER = "src,dst,bytes,start_ns,kind\na,b,1,0,read\n"
+COMMENT = "the line begins with #, and a file of flows has no comments; remove the line"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", " is no CSV file: empty CSV"),
+        ("", " holds no flows; give a header and at least one line below"),
+        ("\n\n", " holds no flows; give a header and at least one line below"),
+        (
+            "0,5,4096,0\n1,6,4096,0\n",
+            ":1: the first line names no column: 0,5,4096,0; put src,dst,bytes,start_ns above it",
+        ),
+        ("src;dst;bytes;start_ns\na;b;1;0\n", ":1: ';' stands between the columns; put a comma there"),
+        ("src\tdst\n", ":1: '\\t' stands between the columns; put a comma there"),
+        ("# mine\n" + HEADER, f":1: {COMMENT}"),
+        (HEADER + "# mine\n", f":3: {COMMENT}"),
+        (HEADER + " # a,b,1,0,read,6\n", f":3: {COMMENT}"),
+        (HEADER + "#a,b,1,0,read,6\n", f":3: {COMMENT}"),
+        ("\n\n" + HEADER + "a,,1,0,read\n", ":5: dst is missing"),
+        (HEADER + '"a\n",b,1,0,read\n\na,,1,0,read\n', ":6: dst is missing"),
+        (HEADER + '"a\n",b,1,0,read,"6\n"\n', ":3: got 6 fields, expected 5 as in the header"),
+        (HEADER.strip() + "," + 200_000 * "x", ":2: field larger than field limit (131072)"),
         (HEADER.splitlines()[0] + "\n", " holds no flows; give at least one line below the header"),
         (
             "src,dst,byte,start_ns\na,b,1,0\n",
@@ -49,7 +65,7 @@ HEADER = "src,dst,bytes,start_ns,kind\na,b,1,0,read\n"
         (HEADER + f"a,b,{10**30},0,read\n", f":3: bytes: got '{10**30}', expected 1048576 TiB at most"),
         (
             "src, ,\n",
-            ":1: column 'dst' is missing; known: \"\",  , src; a flow has src, dst, bytes, start_ns and, if you like, kind",
+            ":1: column 'dst' is missing; known: \"\", src; a flow has src, dst, bytes, start_ns and, if you like, kind",
         ),
         ("src, src,dst,bytes,start_ns\n", ":1: a column is named twice: src,src,dst,bytes,start_ns"),
         ("src,dst,bytes,start_ns,bytes\n", ":1: a column is named twice: src,dst,bytes,start_ns,bytes"),
@@ -71,6 +87,21 @@ def test_bad_files_and_lines(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(InputError) as error:
         read_flows(path)
     assert str(error.value) == f"{path}{sentence}"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_text_in_utf_16_is_told_as_that(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text(HEADER, encoding)
+    with pytest.raises(InputError) as error:
+        read_flows(path)
+    assert str(error.value) == f"{path} is a text in UTF-16; save it in UTF-8"
+
+
+def test_an_error_of_the_machine_names_the_line_that_a_flow_begins_in(tmp_path: Path) -> None:
+    text = 'src,dst,bytes,start_ns,note\na,b,1,0,"two\nlines"\na,b,1,0,ok\na,c,1,0,bad\n'
+    path = write(tmp_path, text)
+    assert [read_flows(path).where(flow) for flow in range(3)] == [f"{path}:{line}" for line in (2, 4, 5)]
 
 
 def test_a_pipe_is_a_file() -> None:

@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from kernbench.engine.jit_status import running_s
-from kernbench.errors import KernBenchError, LimitError
+from kernbench.errors import KernBenchError, LimitError, uncover_interruption
 from kernbench.machine.families.registry import may_vary
 from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
@@ -43,7 +43,7 @@ def attempt(run: RunPoint, point: Point) -> Row:
     """The row of a point, failed or not. What the bench prints is dropped."""
     started = running_s()
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), uncover_interruption():
             return _found_row(point, run(point))
     except (Exception, SystemExit) as error:  # `run` may raise anything; the sweep goes on
         return _error_row(point, error, running_s() - started)

@@ -41,6 +41,14 @@ def test_a_bench_that_exits_fails_like_any_other() -> None:
     assert attempt(run, point(1))["error"] == "unexpected SystemExit: 3"
 
 
+def test_ctrl_c_within_an_import_is_no_row() -> None:
+    def run(_: Point) -> object:
+        raise ImportError("no core") from KeyboardInterrupt()
+
+    with pytest.raises(KeyboardInterrupt):
+        attempt(run, point(1))
+
+
 def test_an_error_of_shared_work_is_in_the_rows_of_all_that_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(_: Point) -> SharedStructure:
         raise ZeroDivisionError("one by none")

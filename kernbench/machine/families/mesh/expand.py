@@ -66,8 +66,8 @@ def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
 
 def _shape(spec: MeshSpec) -> MeshShape:
     return MeshShape(
-        w=spec.w or spec.k,
-        h=spec.h or spec.k,
+        w=spec.columns,
+        h=spec.rows,
         torus=spec.torus,
         one_way=spec.one_way,
         networks=spec.networks,

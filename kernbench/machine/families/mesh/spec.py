@@ -14,11 +14,11 @@ Side = Annotated[Count, Field(le=512)]
 
 
 class MeshSpec(MeshFlowControlSpec):
-    """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
+    """The fields of a topology of family `mesh`: `w` columns and `h` rows, each of which is `k` if it is not given."""
 
     family: Literal["mesh"] = Field(description="the family of machines")
     description: str = Field(description="the machine in one line")
-    k: Side = Field(description="columns and rows")
+    k: Side | None = Field(None, description="columns and rows; none: w and h are given")
     w: Side | None = Field(None, description="columns, if not k")
     h: Side | None = Field(None, description="rows, if not k")
     torus: bool = Field(description="rows and columns are closed to rings")
@@ -40,6 +40,23 @@ class MeshSpec(MeshFlowControlSpec):
     outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = Field(
         None, description="transfers of an endpoint under way at once; none: no limit"
     )
+
+    @property
+    def columns(self) -> int:
+        """The columns."""
+        return self.w or self.k or 0
+
+    @property
+    def rows(self) -> int:
+        """The rows."""
+        return self.h or self.k or 0
+
+    @model_validator(mode="after")
+    def _has_sides(self) -> MeshSpec:
+        if self.k is None and (self.w is None or self.h is None):
+            missing = "w, columns" if self.w is None else "h, rows"
+            raise ValueError(f"k is not given, nor {missing}; give k for a square, or w and h")
+        return self
 
     @model_validator(mode="after")
     def _keeps_packets_without_credits(self) -> MeshSpec:

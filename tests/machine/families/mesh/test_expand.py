@@ -185,6 +185,31 @@ def test_sides_may_be_long_and_differ():
     assert (wide.w, wide.h, wide.mesh.torus) == (5, 3, False)
 
 
+def _write_rectangle(directory, sides):
+    path = directory / "rectangle.yaml"
+    path.write_text(
+        f"family: mesh\ndescription: a rectangle\n{sides}torus: false\nflit_bytes: 256\n"
+        "link_gbs: 256\nhop_ns: 1\ninjection_ns: 1\nejection_ns: 1\n"
+    )
+    return path
+
+
+def test_a_rectangle_needs_no_square(tmp_path):
+    places = load_machine(_write_rectangle(tmp_path, "w: 2\nh: 8\n")).places
+    assert (places.w, places.h) == (2, 8)
+
+
+@pytest.mark.parametrize(
+    ("sides", "missing"),
+    [("", "w, columns"), ("w: 2\n", "h, rows"), ("h: 2\n", "w, columns"), ("k: null\nh: 2\n", "w, columns")],
+)
+def test_a_mesh_without_a_side_is_refused(tmp_path, sides, missing):
+    path = _write_rectangle(tmp_path, sides)
+    with pytest.raises(InputError) as error:
+        load_machine(path)
+    assert str(error.value) == f"{path}:1:1: k is not given, nor {missing}; give k for a square, or w and h"
+
+
 def test_nodes_by_name_or_index():
     places = load_machine("mesh_8x8", {"w": 5, "h": 3}).places
     assert places.find_endpoint("node[2][1]") == places.find_endpoint("11") == places.endpoint(2, 1)
