@@ -8,7 +8,18 @@ from pydantic import Field
 
 from kernbench.components.derived import time_of, unit_of
 from kernbench.components.part import Part
-from kernbench.schema.fields import AverageCycles, Bytes, BytesPerCycle, Count, CyclesOrZero, Gbs, Ghz, MessageBytes, Ns
+from kernbench.schema.fields import (
+    AverageCycles,
+    Bytes,
+    BytesPerCycle,
+    Count,
+    CountOrZero,
+    CyclesOrZero,
+    Gbs,
+    Ghz,
+    MessageBytes,
+    Ns,
+)
 
 PRODUCT_PHASES = {"lofi": 1, "hifi2": 2, "hifi3": 3, "hifi4": 4}
 
@@ -41,18 +52,34 @@ class TensixCore(Part):
     l1_gbs: Gbs = Field(description="bandwidth of L1")
     destination_bytes: Bytes = Field(description="size of the slots that one math object has")
     operation_cycles: AverageCycles = Field(description="cycles of an operation of a processor")
-    issue_cycles: AverageCycles = Field(
-        description="cycles from the issue of a transaction until the next can be issued"
-    )
-    move_cycles: AverageCycles = Field(description="cycles of a move inside L1 whose context is set up")
-    page_cycles: AverageCycles = Field(
-        description="cycles to find the bank and the address of a page of a global buffer"
-    )
+    multiply_cycles: AverageCycles = Field(description="cycles of a multiplication")
+    local_cycles: AverageCycles = Field(description="cycles of a load from a processor's own memory")
     load_cycles: AverageCycles = Field(description="cycles of a load of a word of L1")
     store_cycles: AverageCycles = Field(description="cycles of a store of a word to L1")
     register_cycles: AverageCycles = Field(
         description="cycles of a look at a register: the state of a pipe, or the transactions that a barrier waits for"
     )
+    transfer_operations: CountOrZero = Field(
+        description="operations at the beginning of a transfer: addresses in L1, sizes in bytes"
+    )
+    transfer_loads: CountOrZero = Field(
+        description="loads from a processor's own memory at the beginning of a transfer: where a pipe is"
+    )
+    buffer_operations: CountOrZero = Field(
+        description="operations at the beginning of a transfer with a global buffer: what is left of its first page"
+    )
+    page_operations: CountOrZero = Field(
+        description="operations to find the bank and the address of a page of a global buffer, and to go on to the next"
+    )
+    page_products: CountOrZero = Field(description="multiplications to find the bank of a page")
+    page_loads: CountOrZero = Field(description="loads from tables of banks in a processor's own memory, of a page")
+    read_registers: CountOrZero = Field(description="registers of an interface that a packet that reads sets")
+    write_registers: CountOrZero = Field(description="registers of an interface that a packet that writes sets")
+    move_registers: CountOrZero = Field(
+        description="registers of an interface that the context of moves sets, and each move after it"
+    )
+    read_counters: CountOrZero = Field(description="counters in a processor's own memory of packets that read")
+    write_counters: CountOrZero = Field(description="counters in a processor's own memory of packets that write")
     source_banks: Annotated[Count, Field(le=16)] = Field(description="operands that are unpacked ahead")
     unpack_bytes: BytesPerCycle = Field(description="rate of the unpacker of each of two operands")
     pack_bytes: BytesPerCycle = Field(description="rate of the packers")

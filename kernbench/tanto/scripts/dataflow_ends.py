@@ -145,7 +145,9 @@ class DataflowObject(ABC):
             if core == script.core:
                 src.check_there(src_offset, count)
             self.begin_read(dst, count)
-            script.transfer(script.rows.places.l1(core), count * self.bytes, write=False)
+            script.transfer(
+                script.rows.places.l1(core), count * self.bytes, write=False, find_cycles=script.costs.begin
+            )
 
     read_pipe = read_local
 
@@ -169,7 +171,7 @@ class DataflowObject(ABC):
             else:
                 script.far.add((*dst.name, core))
             self.check_read_frame(src, count)
-            script.transfer(script.rows.places.l1(core), count * self.bytes, write=True)
+            script.transfer(script.rows.places.l1(core), count * self.bytes, write=True, find_cycles=script.costs.begin)
 
     write_pipe = write_local
 
@@ -202,7 +204,7 @@ class DataflowObject(ABC):
             script.far.update([(*dst.name, core) for core in cores if core != script.core])
             self.check_write_frame(src, count)
             self.check_source(self.begin + src, count)
-            script.add(script.issue_form)
+            script.add(script.begin_form)
             while cores and left > 0:
                 nbytes = min(left, script.lowering.packet_bytes)
                 script.multicast(cores, nbytes, script.lowering.multicast_tag, (NONE,) * len(cores))
@@ -212,7 +214,7 @@ class DataflowObject(ABC):
         """Prepare moves of so many elements."""
         self._move_count = count
         self.part_on(self.script.core)
-        self.script.add(self.script.issue_form)
+        self.script.add(self.script.context_form)
         self._keep_context()
 
     def _keep_context(self) -> None:
@@ -388,7 +390,7 @@ class ScriptSemaphore:
         script = self.script
         cores = script.find_cores(corners, with_self=False)
         counters = tuple([self._part_on(core).counter for core in cores])
-        script.add(script.issue_form)
+        script.add(script.begin_form)
         if cores:
             script.multicast(cores, script.lowering.signal_bytes, script.lowering.signal_tag, counters)
         for core in cores:

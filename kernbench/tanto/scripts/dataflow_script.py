@@ -51,9 +51,11 @@ class DataflowScript(Script):
         self.multicasts: dict[tuple[Any, ...], list[int]] = {}  # forms, by what `multicast` is given
         self.packet_forms: dict[int, int] = {}  # of reads of one packet, by bank << 32 | bytes
         self.meetings: list[int] = []  # entries whose values are known when kernels have met
-        lowering = self.lowering
+        lowering, costs = self.lowering, self.lowering.transfer_costs
+        self.costs = costs
         self.store_form = self.form(lowering.store_cycles, 0, NO_ROW)
-        self.issue_form = self.form(lowering.issue_cycles, 0, NO_ROW)
+        self.begin_form = self.form(costs.begin, 0, NO_ROW)
+        self.context_form = self.form(costs.begin + costs.context, 0, NO_ROW)
         self.read_barrier_form = self.wait_form(lowering.register_cycles, self.rows.read_counter)
         self.write_barrier_form = self.wait_form(lowering.register_cycles, self.rows.write_counter)
 
@@ -108,15 +110,16 @@ class DataflowScript(Script):
         counter, server = (rows.write_counter, rows.write_server) if write else (rows.read_counter, rows.read_server)
         return self.form(cycles, tag, _MOVE, route, nbytes, 0, counter, server, arrive)
 
-    def transfer(self, node: int, nbytes: int, *, write: bool, address_cycles: float = 0) -> None:
-        """Start a transaction in packets of the network."""
+    def transfer(self, node: int, nbytes: int, *, write: bool, find_cycles: float) -> None:
+        """Start a transaction in packets of the network; `find_cycles` is what it takes to know from where and to where."""
         lowering, packet = self.lowering, self.packet_bytes
         route = self.rows.route(node, RouteKind.WRITE if write else RouteKind.READ)
         tag = lowering.write_tag if write else lowering.read_tag
-        cycles, sent = address_cycles + lowering.issue_cycles, 1
+        issue = self.costs.write if write else self.costs.read
+        cycles, sent = find_cycles + issue, 1
         while nbytes > packet:
             self.add(self.move_form(cycles, tag, route, packet, write=write))
-            nbytes, cycles, sent = nbytes - packet, 0, sent + 1
+            nbytes, cycles, sent = nbytes - packet, issue, sent + 1
         self.add(self.move_form(cycles, tag, route, nbytes, write=write))
         if write:
             self.writes += sent
@@ -125,22 +128,23 @@ class DataflowScript(Script):
 
     def pages(self, part: GlobalBuffer, first: int, count: int, *, write: bool) -> None:
         """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
-        lowering, page = self.lowering, part.page
+        lowering, page, costs = self.lowering, part.page, self.costs
+        find_cycles = costs.begin + costs.pages + costs.page
         at, end = max(first, 0), min(first + count, part.size)
         if at >= end:
-            self.add(self.form(lowering.page_cycles + lowering.issue_cycles, 0, NO_ROW))
+            self.add(self.form(find_cycles + (costs.write if write else costs.read), 0, NO_ROW))
         while at < end:
             number = at // page
             stop = min(number * page + page, end)
             nbytes = (stop - at) * part.element_bytes
-            self.transfer(lowering.bank_of(number), nbytes, write=write, address_cycles=lowering.page_cycles)
-            at = stop
+            self.transfer(lowering.bank_of(number), nbytes, write=write, find_cycles=find_cycles)
+            at, find_cycles = stop, costs.page
 
     def packet_form(self, bank: int, nbytes: int) -> int:
         """The form of a read of one packet from a bank; it is in `packet_forms` then."""
         lowering = self.lowering
         route = self.rows.route(lowering.bank_of(bank), RouteKind.READ)
-        cycles = lowering.page_cycles + lowering.issue_cycles
+        cycles = self.costs.begin + self.costs.pages + self.costs.page + self.costs.read
         found = self.move_form(cycles, lowering.read_tag, route, nbytes, write=False)
         self.packet_forms[bank << 32 | nbytes] = found
         return found
@@ -149,14 +153,14 @@ class DataflowScript(Script):
         """Move inside L1."""
         lowering, rows = self.lowering, self.rows
         route = rows.route(rows.places.l1(self.core), RouteKind.READ)
-        self.add(self.move_form(lowering.move_cycles, lowering.read_tag, route, nbytes, write=False))
+        self.add(self.move_form(self.costs.begin + self.costs.move, lowering.read_tag, route, nbytes, write=False))
         self.reads += 1
 
     def signal_form(self, core: Core, counter: int) -> int:
         """The form of a transfer that adds 1 to a counter on a core."""
         lowering = self.lowering
         route = self.rows.route(self.rows.places.l1(core), RouteKind.WRITE)
-        cycles, tag, nbytes = lowering.issue_cycles, lowering.signal_tag, lowering.signal_bytes
+        cycles, tag, nbytes = self.costs.begin + self.costs.write, lowering.signal_tag, lowering.signal_bytes
         return self.move_form(cycles, tag, route, nbytes, write=True, arrive=counter)
 
     # Multicasts
@@ -193,12 +197,12 @@ class DataflowScript(Script):
         self.writes += 1
 
     def _multicast_forms(self, cores: tuple[Core, ...], nbytes: int, tag: int, arrive: tuple[int, ...]) -> list[int]:
-        rows, routing = self.rows, self.lowering.routing
+        rows, routing, cycles = self.rows, self.lowering.routing, self.costs.write
         nodes = [rows.places.l1(core) for core in cores]
         if len(nodes) == 1:
             route = rows.route(nodes[0], RouteKind.WRITE)
-            return [self.move_form(0, tag, route, nbytes, write=True, arrive=arrive[0])]
+            return [self.move_form(cycles, tag, route, nbytes, write=True, arrive=arrive[0])]
         route = routing.multicast(rows.interface, nodes, Intent.ALL, RouteKind.WRITE)
         counters = dict(zip(nodes, arrive, strict=True))
         arrivals = [self.form(0, 0, _ARRIVE, counters[node]) for node in routing.destinations(route)]
-        return [self.move_form(0, tag, route, nbytes, write=True), *arrivals]
+        return [self.move_form(cycles, tag, route, nbytes, write=True), *arrivals]

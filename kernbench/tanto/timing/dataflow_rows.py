@@ -28,7 +28,7 @@ class DataflowRows:
 
     def __init__(self, lowering: Lowering, core: Core, name: str, kind: int) -> None:
         program, places = lowering.program, lowering.places
-        self.lowering, self.core, self.places = lowering, core, places
+        self.lowering, self.core, self.places, self.costs = lowering, core, places, lowering.transfer_costs
         self.network = READER_NETWORK if kind == 0 else WRITER_NETWORK
         self.buffer = RowBuffer(program.thread(f"{places.worker(core)}.{name}/{core[0]},{core[1]}"), lowering.costs)
         self.id = self.buffer.thread.id
@@ -60,18 +60,20 @@ class DataflowRows:
         """Write a word of L1 by the processor."""
         self.buffer.spend(c, self.lowering.store_cycles)
 
-    def _issue(
-        self, c: int, node: int, nbytes: int, *, write: bool, address_cycles: float = 0, arrive: int = NONE
-    ) -> Row:
-        """Start a transaction in packets of the network; 1 is added to a counter when the last has arrived."""
+    def _issue(self, c: int, node: int, nbytes: int, *, write: bool, find_cycles: float, arrive: int = NONE) -> Row:
+        """Start a transaction in packets of the network; 1 is added to a counter when the last has arrived.
+
+        `find_cycles` is what it takes to know from where and to where.
+        """
         lowering, packet = self.lowering, self.lowering.packet_bytes
         route = self.route(node, RouteKind.WRITE if write else RouteKind.READ)
         tag = lowering.write_tag if write else lowering.read_tag
         counter, server = (self.write_counter, self.write_server) if write else (self.read_counter, self.read_server)
-        cycles, sent = address_cycles + lowering.issue_cycles, 0
+        issue = self.costs.write if write else self.costs.read
+        cycles, sent = find_cycles + issue, 0
         while nbytes > packet:
             self.buffer.move(c, cycles, tag, route, packet, counter, server)
-            nbytes, cycles, sent = nbytes - packet, 0, sent + 1
+            nbytes, cycles, sent = nbytes - packet, issue, sent + 1
         if write:
             self.writes += sent + 1
         else:
@@ -80,7 +82,8 @@ class DataflowRows:
 
     def _pages(self, c: int, part: GlobalBuffer, first: int, count: int, *, write: bool) -> Row:
         """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
-        row, page, size, lowering = None, part.page, part.element_bytes, self.lowering
+        row, page, size, lowering, costs = None, part.page, part.element_bytes, self.lowering, self.costs
+        find_cycles = costs.begin + costs.pages + costs.page
         end, at = first + count, first
         if first < 0 or end > part.size:
             end, at = min(end, part.size), max(at, 0)
@@ -89,12 +92,10 @@ class DataflowRows:
             stop = number * page + page
             if stop > end:
                 stop = end
-            row = self._issue(
-                c, lowering.bank_of(number), (stop - at) * size, write=write, address_cycles=lowering.page_cycles
-            )
-            at = stop
+            row = self._issue(c, lowering.bank_of(number), (stop - at) * size, write=write, find_cycles=find_cycles)
+            at, find_cycles = stop, costs.page
         if row is None:
-            self.buffer.spend(c, lowering.page_cycles + lowering.issue_cycles)
+            self.buffer.spend(c, find_cycles + (costs.write if write else costs.read))
         return row or self.buffer.last_row()
 
     def read_dram(self, c: int, part: GlobalBuffer, first: int, count: int) -> Row:
@@ -107,11 +108,11 @@ class DataflowRows:
 
     def read_core(self, c: int, core: Core, nbytes: int) -> Row:
         """Read from the L1 of a core."""
-        return self._issue(c, self.places.l1(core), nbytes, write=False)
+        return self._issue(c, self.places.l1(core), nbytes, write=False, find_cycles=self.costs.begin)
 
     def write_core(self, c: int, core: Core, nbytes: int, arrive: int = NONE) -> Row:
         """Write to the L1 of a core; 1 is added to a counter when all is there."""
-        return self._issue(c, self.places.l1(core), nbytes, write=True, arrive=arrive)
+        return self._issue(c, self.places.l1(core), nbytes, write=True, find_cycles=self.costs.begin, arrive=arrive)
 
     def follow(self, kernel: Kernel) -> None:
         """Take the lines that issue rows from a kernel."""
@@ -127,15 +128,13 @@ class DataflowRows:
 
     def begin_moves(self, c: int) -> None:
         """Set up the registers for moves inside L1."""
-        self.buffer.spend(c, self.lowering.issue_cycles)
+        self.buffer.spend(c, self.costs.begin + self.costs.context)
 
     def move(self, c: int, nbytes: int) -> Row:
         """Move inside L1 with registers that are set up."""
         self.reads += 1
-        lowering, route = self.lowering, self.route(self._memory, RouteKind.READ)
-        return self.buffer.move(
-            c, lowering.move_cycles, lowering.read_tag, route, nbytes, self.read_counter, self.read_server
-        )
+        route, cycles = self.route(self._memory, RouteKind.READ), self.costs.begin + self.costs.move
+        return self.buffer.move(c, cycles, self.lowering.read_tag, route, nbytes, self.read_counter, self.read_server)
 
     def multicast(self, c: int, cores: list[Core], nbytes: int, arrive: list[int]) -> Row:
         """Write to the L1 of many cores in one traversal; 1 is added to the counter of each when all is there.
@@ -191,7 +190,7 @@ class DataflowRows:
         lowering, route = self.lowering, self.route(self.places.l1(core), RouteKind.WRITE)
         self.buffer.move(
             c,
-            lowering.issue_cycles,
+            self.costs.begin + self.costs.write,
             lowering.signal_tag,
             route,
             lowering.signal_bytes,

@@ -13,6 +13,7 @@ from kernbench.tanto.timing.dataflow_rows import DataflowRows
 from kernbench.tanto.timing.math_rows import MathRows
 from kernbench.tanto.timing.row_arrays import Costs
 from kernbench.tanto.timing.row_buffer import Row
+from kernbench.tanto.timing.transfer_costs import TransferCosts
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -43,8 +44,8 @@ class Lowering:
         self.core_figures = {
             name.removeprefix(_PART): value for name, value in figures.items() if name.startswith(_PART)
         }
-        self.issue_cycles, self.move_cycles = self.core_figures["issue_cycles"], self.core_figures["move_cycles"]
-        self.page_cycles, self.register_cycles = self.core_figures["page_cycles"], self.core_figures["register_cycles"]
+        self.transfer_costs = TransferCosts.of(self.core_figures)
+        self.register_cycles = self.core_figures["register_cycles"]
         self.load_cycles, self.store_cycles = self.core_figures["load_cycles"], self.core_figures["store_cycles"]
         self.source_banks = int(self.core_figures["source_banks"])
         self.packet_bytes = int(figures["tensix_noc.packet_bytes"])

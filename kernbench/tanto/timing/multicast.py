@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def multicast_data(rows: DataflowRows, c: int, cores: list[Core], nbytes: int, arrive: Sequence[int]) -> None:
     """Write a payload to the L1 of many cores, in packets of the network; the last adds 1 to the counter of each."""
     lowering = rows.lowering
-    rows.buffer.spend(c, lowering.issue_cycles)
+    rows.buffer.spend(c, rows.costs.begin)
     while cores and nbytes > 0:
         size = min(nbytes, lowering.packet_bytes)
         nbytes -= size
@@ -29,7 +29,7 @@ def multicast_data(rows: DataflowRows, c: int, cores: list[Core], nbytes: int, a
 def multicast_signals(rows: DataflowRows, c: int, cores: list[Core], parts: list[SemaphorePart]) -> None:
     """Change a semaphore on many cores; each changes when its own signal arrives."""
     lowering = rows.lowering
-    rows.buffer.spend(c, lowering.issue_cycles)
+    rows.buffer.spend(c, rows.costs.begin)
     if cores:
         _send(rows, c, cores, lowering.signal_bytes, lowering.signal_tag, [part.counter for part in parts])
 
@@ -37,12 +37,12 @@ def multicast_signals(rows: DataflowRows, c: int, cores: list[Core], parts: list
 def _send(rows: DataflowRows, c: int, cores: Sequence[Core], nbytes: int, tag: int, arrive: Sequence[int]) -> None:
     """Write some bytes to many cores; 1 is added to the counter of each, if it has one, when they are there."""
     counters = {rows.places.l1(core): counter for core, counter in zip(cores, arrive, strict=True)}
-    done, hold = rows.write_counter, rows.write_server
+    done, hold, cycles = rows.write_counter, rows.write_server, rows.costs.write
     if len(cores) == 1:
         route = rows.route(rows.places.l1(cores[0]), RouteKind.WRITE)
-        rows.buffer.move(c, 0, tag, route, nbytes, done, hold, arrive[0])
+        rows.buffer.move(c, cycles, tag, route, nbytes, done, hold, arrive[0])
     else:
         route = rows.lowering.routing.multicast(rows.interface, [*counters], Intent.ALL, RouteKind.WRITE)
-        rows.buffer.move(c, 0, tag, route, nbytes, done, hold)
+        rows.buffer.move(c, cycles, tag, route, nbytes, done, hold)
         rows.buffer.arrivals(c, [counters[node] for node in rows.lowering.routing.destinations(route)])
     rows.writes += 1

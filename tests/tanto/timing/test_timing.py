@@ -10,7 +10,7 @@ import pytest
 from kernbench.machine import Intent, load_machine
 from kernbench.runs.run import run_bench
 from kernbench.tanto.device import Device
-from tests.tanto.support import buffer, kernel, run
+from tests.tanto.support import buffer, device, kernel, run
 
 
 def _alone(tmp_path: Path, code: str, kind: int, core: str = "0,0") -> float:
@@ -40,7 +40,8 @@ def test_a_read_goes_round_the_rings_that_it_enters(tmp_path: Path, kind: int, p
     through = 4 * 5 if hops else 0
     wire = 2 * 26 + through + 9 * hops
     served = 32 / 64 + 32 / 64 + (2 * 32 / 28.1 + hops_served(place, kind) * 32 / 30.3 if hops else 0)
-    code = 23 + 4  # the transaction's issue, and the operations of two calls; the look at the barrier comes meanwhile
+    begin, issue, calls = 6 + 2, 7 + 1 + 5 + 4, 2 + 2  # the look at the barrier comes meanwhile
+    code = begin + issue + calls
     assert read == pytest.approx(wire + code + served, abs=6)
 
 
@@ -80,8 +81,8 @@ def test_the_networks_go_in_opposite_directions() -> None:
         ("tanto-binary", {}, "tensix_noc.gbs", 60.6),
         ("tanto-unary", {"function": "tanh"}, "tensix_core.lanes", 64),
         ("tanto-transpose", {}, "tensix_noc.hop_ns", 4.5),
-        ("tanto-pool", {"cores": 2}, "tensix_core.issue_cycles", 5),
-        ("tanto-pool", {"cores": 2}, "tensix_core.page_cycles", 0),
+        ("tanto-pool", {"cores": 2}, "tensix_core.register_cycles", 1),
+        ("tanto-pool", {"cores": 2}, "tensix_core.page_operations", 0),
     ],
 )
 def test_a_faster_part_makes_a_program_faster(name: str, parameters: dict[str, Any], field: str, value: Any) -> None:
@@ -96,6 +97,52 @@ def test_a_band_that_is_kept_is_faster_than_windows_from_dram() -> None:
         run_bench("tanto-conv", "wormhole_n150", parameters={**sizes, "band": band}) for band in (True, False)
     )
     assert kept.latency_ns < read.latency_ns
+
+
+LOOK, COUNT = 7 + 1, 2 + 1 + 1  # at a register, and a branch; a load, a sum and a store
+BEGIN, PAGES, PAGE = 6 + 1 * 2, 6, 24 + 1 * 2 + 2 * 2
+READ, WRITE = LOOK + 5 + COUNT, LOOK + 6 + 2 * COUNT
+PACKET = 8192  # bytes
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "cycles"),
+    [
+        ("l.read(0, g, i * 16, 16)", 0, BEGIN + PAGES + PAGE + READ),
+        ("l.read(0, g, 0, 48)", 0, BEGIN + PAGES + 3 * (PAGE + READ)),
+        ("l.read(0, g, 4096, 16)", 0, BEGIN + PAGES + PAGE + READ),  # outside
+        ("l.write(0, g, i * 16, 16)", 1, BEGIN + PAGES + PAGE + WRITE),
+        ("l.read(0, l, 64, 16, 2, 1)", 0, BEGIN + READ),
+        ("l.write(0, l, 64, 16, 2, 1)", 1, BEGIN + WRITE),
+        ("l.write_mcast(0, l, 64, 16, 2, 1, 2, 2, 2)", 1, BEGIN + WRITE),
+        ("l.move(64, l, 128)", 0, BEGIN + LOOK + 3 + COUNT),
+        ("s.inc(2, 1, 1)", 0, BEGIN + WRITE),
+    ],
+)
+@pytest.mark.parametrize("numbers", [True, False])
+def test_a_transfer_keeps_its_processor_busy_for_what_its_function_executes(
+    tmp_path: Path, call: str, kind: int, cycles: int, numbers: bool
+) -> None:
+    """A call more takes its own operations, those of its arguments, and the cycles of the transfer."""
+
+    def busy(count: int) -> float:
+        body = "l.move_init(16); " if "move" in call else ""
+        body += f"for (uint32 i = 0; i < {count}; i++) {{ {call}; }}"
+        found = run(
+            tmp_path,
+            {"k.cpp": f"void kernel(global<uint32> g, local<uint32> l, semaphore s) {{ {body} }}"},
+            device(),
+            numbers,
+            globals=[buffer(0, 16 * 64, "uint32", page=16)],
+            locals=[{"id": 1, "fmt": "uint32", "size": 4096, "ranges": [[0, 0, 1, 1]]}],
+            semaphores=[{"id": 2, "init": 0, "ranges": [[0, 0, 1, 1]]}],
+            kernels=[kernel(kind, "k.cpp", [{"g": 0}, {"l": 1}, {"s": 2}])],
+        )
+        rows = found.op_log().filter(op_name="code")
+        return float((rows["end_fs"] - rows["start_fs"]).sum()) / 1e6
+
+    own = 2 + 1 + 1 + 2 + (1 if "i *" in call else 0)  # a turn's branches, comparison and step; the call; a shift
+    assert busy(17) - busy(16) == pytest.approx(cycles + own)
 
 
 @pytest.mark.parametrize(
