@@ -13,7 +13,8 @@ import numpy as np
 
 from kernbench.dtypes import name_of
 from kernbench.pto.kernels import MatMul, Vector, find_route
-from kernbench.pto.tpipe import ClusterPipes, GlobalTensor, TileSplitAxis, TPipe, global_tensor
+from kernbench.pto.pipe_ends import ClusterPipes, End
+from kernbench.pto.tpipe import GlobalTensor, RecordEvent, TileSplitAxis, TPipe, TPipeError, global_tensor
 
 if TYPE_CHECKING:
     from kernbench.pto.core import Core
@@ -28,7 +29,7 @@ class ClusterProgram:
     def __init__(self, core: Core, lanes: int) -> None:
         self.device = core.device
         self.name = f"cluster{core.place.cluster}"
-        self.pipes = ClusterPipes(lanes - 1)
+        self.pipes = ClusterPipes(lanes - 1, core.device.settings.flags)
         self._lanes = lanes
         self._flags: dict[tuple[int, int], int] = {}  # counters by (flag, vector core)
 
@@ -61,6 +62,7 @@ class CoreContext:
         self._tag = core.device.program.tag(task.kernel.name, "kernel")
         self.block_id = block
         arguments = [p.value if p.tensor is None else p.tensor.address for p in task.params]
+        arguments += task.place(block)
         self._current = getcurrent
         self._greenlet = greenlet(lambda: self._run(function, arguments))
 
@@ -101,22 +103,45 @@ class CoreContext:
 
     # data
 
-    def TLOAD(self, source: GlobalTensor) -> np.ndarray:
+    def TLOAD(self, source: GlobalTensor, *events: RecordEvent) -> np.ndarray:
         """A tile from global memory."""
-        self._transfer(source, write=False)
+        self._transfer(source, events, write=False)
         return source.array(self._device.memory.bytes_at(source.address, source.span_bytes)).copy()
 
-    def TSTORE(self, target: GlobalTensor, tile: np.ndarray) -> None:
+    def TSTORE(self, target: GlobalTensor, tile: np.ndarray, *events: RecordEvent) -> RecordEvent:
         """A tile to global memory."""
-        self._transfer(target, write=True)
+        self._transfer(target, events, write=True)
         target.array(self._device.memory.bytes_at(target.address, target.span_bytes))[...] = tile.reshape(target.shape)
+        return self._record("TSTORE")
 
-    def _transfer(self, tensor: GlobalTensor, *, write: bool) -> None:
+    def _transfer(self, tensor: GlobalTensor, events: tuple[RecordEvent, ...], *, write: bool) -> None:
+        self.TSYNC(*events)
+        self._program.pipes.check_access(self._place.lane, self._place.name, tensor, write=write)
         route, stripe = find_route(self._device.machine, self._place, tensor.address, write=write)
         engine = self._place.engines["out" if write else "in"]
         self._thread.move(route, tensor.nbytes, stripe=stripe, done=self._core.done, hold=engine, tag=self._tag)
         self._thread.wait(self._core.done, 1, take=1)
         self._sync()
+
+    def TSYNC(self, *events: RecordEvent) -> None:
+        """Wait for the ends of calls of this core, which have come: each call waits for its end.
+
+        Errors: TPipeError for what is no event of this core.
+        """
+        for event in events:
+            if not isinstance(event, RecordEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TPipeError(
+                    f"{self._place.name}: got an event of type {type(event).__name__}; give what TSTORE, TALLOC, TPUSH, TPOP "
+                    "or TFREE returns"
+                )
+            if event.core != self._place.name:
+                raise TPipeError(
+                    f"{self._place.name}: got the event of the {event.call} of {event.core}; events order the calls of one "
+                    "core, and pipes those of two"
+                )
+
+    def _record(self, call: str) -> RecordEvent:
+        return RecordEvent(self._place.name, call)
 
     def TMATMUL(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The product of two tiles, in f32."""
@@ -138,59 +163,99 @@ class CoreContext:
 
     # pipes
 
-    def TALLOC(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis = NO_SPLIT) -> None:
+    def TALLOC(
+        self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis = NO_SPLIT, *events: RecordEvent
+    ) -> RecordEvent:
         """Begin to push: wait for a free slot and give the tensor its address."""
-        end = self._program.pipes.end(pipe, self.is_cube, self._place.lane, self._place.name)
-        end.open(pipe, tensor)
+        self.TSYNC(*events)
+        self._allocate(pipe, tensor, split, ring=0)
+        return self._record("TALLOC")
+
+    def _allocate(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis, *, ring: int) -> None:
+        pipes, end = self._program.pipes, self._end(pipe, self.is_cube)
+        end.open(pipe)
         index = end.count - 1
         if index >= pipe.slot_num and index % pipe.period == 0:
             self._await(pipe, 1, self.is_cube)
             end.flags += 1
-        self._program.pipes.take(pipe, self.is_cube, index, self._place.name)
-        own = 0 if self.is_cube else tensor.split_bytes(split, self.get_subblockid())
-        tensor.address = pipe.address(index) + own
+        end.check_credit(pipe)
+        at = pipe.address(index, ring)
+        pipes.take(pipe, self.is_cube, index, at, self._place.name)
+        end.place(pipe, tensor, at, self._own_bytes(tensor, split))
 
-    def TPUSH(self, pipe: TPipe, what: GlobalTensor | np.ndarray, split: TileSplitAxis = NO_SPLIT) -> None:
+    def TPUSH(
+        self, pipe: TPipe, what: GlobalTensor | np.ndarray, split: TileSplitAxis = NO_SPLIT, *events: RecordEvent
+    ) -> RecordEvent:
         """Commit a slot; or, with a tile, allocate one, store the tile and commit it."""
+        self.TSYNC(*events)
         if isinstance(what, np.ndarray):
-            slot = self._tile_tensor(what.shape, what.dtype)
-            self.TALLOC(pipe, slot, split)
+            slot = self._tile_tensor(what.shape, name_of(what.dtype), split)
+            self._allocate(pipe, slot, split, ring=pipe.ring(self.is_cube))
             self.TSTORE(slot, what)
-        self._program.pipes.end(pipe, self.is_cube, self._place.lane, self._place.name).close(pipe)
+        self._end(pipe, self.is_cube).close(pipe)
         self._signal(pipe, 0, self.is_cube)
+        return self._record("TPUSH")
 
-    def TPOP(self, pipe: TPipe, tensor: GlobalTensor | np.ndarray, split: TileSplitAxis = NO_SPLIT) -> None:
+    def TPOP(
+        self, pipe: TPipe, tensor: GlobalTensor | np.ndarray, split: TileSplitAxis = NO_SPLIT, *events: RecordEvent
+    ) -> RecordEvent:
         """Begin to read: wait for a full slot and give the tensor its address; or, with a tile, fill it and free the slot."""
+        self.TSYNC(*events)
         if isinstance(tensor, np.ndarray):
             tensor[...] = self.TPOP_TILE(pipe, tensor.shape, name_of(tensor.dtype), split)
-            return
-        end = self._program.pipes.end(pipe, not self.is_cube, self._place.lane, self._place.name)
-        end.open(pipe, tensor)
+        else:
+            self._pop(pipe, tensor, split, ring=0)
+        return self._record("TPOP")
+
+    def _pop(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis, *, ring: int) -> None:
+        end = self._end(pipe, not self.is_cube)
+        end.open(pipe)
         self._await(pipe, 0, not self.is_cube)
-        own = 0 if self.is_cube else tensor.split_bytes(split, self.get_subblockid())
-        tensor.address = pipe.address(end.count - 1) + own
+        at = pipe.address(end.count - 1, ring)
+        self._program.pipes.check_pop(pipe, not self.is_cube, end.count - 1, at, self._place.name)
+        end.place(pipe, tensor, at, self._own_bytes(tensor, split))
 
     def TPOP_TILE(
         self, pipe: TPipe, shape: tuple[int, ...], dtype: str = "f32", split: TileSplitAxis = NO_SPLIT
     ) -> np.ndarray:
         """The tile form of TPOP: wait for a full slot, load the tile, give the slot back."""
-        slot = self._tile_tensor(shape, dtype)
-        self.TPOP(pipe, slot, split)
+        slot = self._tile_tensor(shape, dtype, split)
+        self._pop(pipe, slot, split, ring=pipe.ring(not self.is_cube))
         tile = self.TLOAD(slot)
         self.TFREE(pipe, slot, split)
         return tile
 
-    def TFREE(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis = NO_SPLIT) -> None:  # noqa: ARG002
+    def TFREE(
+        self,
+        pipe: TPipe,
+        tensor: GlobalTensor,  # noqa: ARG002
+        split: TileSplitAxis = NO_SPLIT,  # noqa: ARG002
+        *events: RecordEvent,
+    ) -> RecordEvent:
         """End to read: the slot may be used again, and every `period` slots the producer is told."""
-        end = self._program.pipes.end(pipe, not self.is_cube, self._place.lane, self._place.name)
+        self.TSYNC(*events)
+        end = self._end(pipe, not self.is_cube)
         end.close(pipe)
         self._program.pipes.free(pipe, not self.is_cube, end.closed - 1)
         if end.closed % pipe.period == 0:
             self._signal(pipe, 1, not self.is_cube)
             end.flags += 1
+        return self._record("TFREE")
 
-    def _tile_tensor(self, shape: tuple[int, ...], dtype: Any) -> GlobalTensor:
-        return global_tensor(0, shape, None, dtype if isinstance(dtype, str) else name_of(dtype))
+    def _end(self, pipe: TPipe, from_cube: bool) -> End:
+        return self._program.pipes.end(pipe, from_cube, self._place.lane, self._place.name)
+
+    def _own_bytes(self, tensor: GlobalTensor, split: TileSplitAxis) -> int:
+        """The offset of this core's part of a slot: vector cores alone share slots."""
+        return 0 if self.is_cube else tensor.split_bytes(split, self.get_subblockid())
+
+    def _tile_tensor(self, shape: tuple[int, ...], dtype: str, split: TileSplitAxis) -> GlobalTensor:
+        """A tile as it lies in a slot: the rows of columns that are shared by vector cores are as long as those of all."""
+        found = global_tensor(0, shape, None, dtype)
+        if split == TileSplitAxis.TILE_LEFT_RIGHT and not self.is_cube:
+            vectors = self._program.pipes.vectors
+            found.stride = (*(vectors * step for step in found.stride[:-1]), found.stride[-1])
+        return found
 
     def _flag_counters(self, pipe: TPipe, kind: int, from_cube: bool) -> list[int]:
         """The counters of a flag: for a cube core of all vector cores, for a vector core its own."""

@@ -98,6 +98,7 @@ class Settings:
     header_bytes: int
     descriptor_bytes: int
     dep_entry_bytes: int
+    flags: int
     aicpu_threads: int
     core_slots: int
     time: Times

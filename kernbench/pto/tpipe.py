@@ -5,13 +5,12 @@ consumer waits for a slot (TPOP), loads from it and gives it back (TFREE). A *re
 push; a *free* flag says that slots are empty again, once for each `period` of them. All vector cores of a cluster are one end:
 a cube core waits for the flags of each of them, and sends its own to each.
 
-What the calls promise is checked, and the call that breaks it is named: pairs of calls, flags of two pipes that collide, slots
-that overlap while they are in use, and flags that nobody has taken at the end.
+What the calls promise is checked, and the call that breaks it is named (`kernbench.pto.pipe_ends`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 
@@ -78,9 +77,14 @@ class TPipe:
         """The number of the ring in a direction."""
         return int(self.direction == Direction.DIR_BOTH and not from_cube)
 
-    def address(self, index: int) -> int:
-        """The address of the slot of a push or a pop, as the forms with a GlobalTensor give it: always of the first ring."""
-        return self.base + index % self.slot_num * self.slot_bytes
+    def address(self, index: int, ring: int = 0) -> int:
+        """The address of the slot of a push or a pop. The forms with a GlobalTensor always give that of the first ring."""
+        return self.base + (ring * self.slot_num + index % self.slot_num) * self.slot_bytes
+
+    @property
+    def end(self) -> int:
+        """The address behind its last ring."""
+        return self.address(0, 1 + (self.direction == Direction.DIR_BOTH))
 
     def __str__(self) -> str:
         return f"pipe {self.flag_id} ({self.direction.name})"
@@ -136,123 +140,9 @@ def global_tensor(
     return GlobalTensor(shape, stride or dense, dtype, address)
 
 
-@dataclass(slots=True)
-class End:
-    """One core's side of a pipe in one direction."""
+@dataclass(frozen=True, slots=True)
+class RecordEvent:
+    """The end of a call on a core. Calls of a core follow each other, so it has come when the core can give it to TSYNC."""
 
     core: str
-    is_producer: bool
-    count: int = 0  # slots that were allocated, or popped
-    closed: int = 0  # slots that were pushed, or freed
-    flags: int = 0  # free flags that were sent or taken
-    opened: GlobalTensor | None = None
-    has_ended: bool = False  # its function; a producer may still wait for flags
-
-    def open(self, pipe: TPipe, tensor: GlobalTensor) -> None:
-        """TALLOC or TPOP. Errors: TPipeError if the slot before is still open."""
-        if self.opened is not None:
-            first, second = ("TALLOC", "TPUSH") if self.is_producer else ("TPOP", "TFREE")
-            raise TPipeError(f"{self.core}: {first} on {pipe} while slot {self.count - 1} is open; call {second} first")
-        self.opened = tensor
-        self.count += 1
-
-    def close(self, pipe: TPipe) -> None:
-        """TPUSH or TFREE. Errors: TPipeError if no slot is open."""
-        if self.opened is None:
-            first, second = ("TALLOC", "TPUSH") if self.is_producer else ("TPOP", "TFREE")
-            raise TPipeError(f"{self.core}: {second} on {pipe} without a slot; call {first} before")
-        self.opened = None
-        self.closed += 1
-
-
-@dataclass(slots=True)
-class _Use:
-    """A slot in use: which pushes and frees are still to come."""
-
-    pipe: TPipe
-    from_cube: bool
-    index: int
-    start: int
-    end: int
-    frees: int
-
-
-@dataclass(slots=True)
-class ClusterPipes:
-    """The pipes of one program on a cluster, and what all its cores have done with them."""
-
-    vectors: int  # vector cores
-    pipes: dict[int, TPipe] = field(default_factory=dict[int, TPipe])  # by flag
-    ends: dict[tuple[TPipe, bool, int], End] = field(default_factory=dict[tuple[TPipe, bool, int], End])
-    uses: list[_Use] = field(default_factory=list[_Use])
-
-    def register(self, pipe: TPipe) -> None:
-        """A pipe is used. Errors: TPipeError if another one has one of its flags."""
-        for flag in pipe.flags:
-            other = self.pipes.setdefault(flag, pipe)
-            if other != pipe:
-                raise TPipeError(
-                    f"{pipe} and {other} both use flag {flag}; a pipe takes {len(pipe.flags)} flags from its own on, so give "
-                    f"one of them a flag of {max(other.flags) + 1} or more"
-                )
-
-    def end(self, pipe: TPipe, from_cube: bool, lane: int, core: str) -> End:
-        """The side of a core (lane 0: the cube) in the direction from the cube or to it.
-
-        Errors: TPipeError for a direction that the pipe does not have.
-        """
-        self.register(pipe)
-        if not pipe.leads(from_cube):
-            raise TPipeError(
-                f"{core}: {pipe} does not lead {'from' if from_cube else 'to'} the cube core; change its direction"
-            )
-        key = (pipe, from_cube, lane)
-        if key not in self.ends:
-            self.ends[key] = End(core, is_producer=(lane == 0) == from_cube)
-        return self.ends[key]
-
-    def take(self, pipe: TPipe, from_cube: bool, index: int, core: str) -> None:
-        """A slot is written from now on. Errors: TPipeError if another slot in use overlaps it."""
-        start = pipe.address(index)
-        end = start + pipe.slot_bytes
-        for use in self.uses:
-            same = use.pipe == pipe and use.from_cube == from_cube
-            if not (same and use.index == index) and use.start < end and start < use.end:
-                raise TPipeError(
-                    f"{core}: slot {index} of {pipe} is at the address of slot {use.index} of {use.pipe}, which is still in "
-                    "use; give the pipes memory of their own, and one pipe to each direction"
-                )
-        if not any(use.pipe == pipe and use.from_cube == from_cube and use.index == index for use in self.uses):
-            self.uses.append(_Use(pipe, from_cube, index, start, end, self.vectors if from_cube else 1))
-
-    def free(self, pipe: TPipe, from_cube: bool, index: int) -> None:
-        """A consumer has given a slot back; it is free when all have."""
-        for use in self.uses:
-            if use.pipe == pipe and use.from_cube == from_cube and use.index == index:
-                use.frees -= 1
-        self.uses = [use for use in self.uses if use.frees]
-
-    def check_end(self) -> None:
-        """Cores have ended. Errors: TPipeError for a slot that one has left open, or slots that nobody will free."""
-        for (pipe, _, _), end in self.ends.items():
-            if end.has_ended and end.opened is not None:
-                first, second = ("TALLOC", "TPUSH") if end.is_producer else ("TPOP", "TFREE")
-                raise TPipeError(
-                    f"{end.core} ends with slot {end.count - 1} of {pipe} open; pair each {first} with a {second}"
-                )
-        for key, end in self.ends.items():
-            if end.has_ended and end.is_producer:
-                self._check_credits(*key, end)
-
-    def _check_credits(self, pipe: TPipe, from_cube: bool, _lane: int, producer: End) -> None:
-        """Errors: TPipeError if a consumer of a producer's slots has not freed as many as were pushed."""
-        cluster = producer.core.rpartition(".")[0]
-        for other in range(1, self.vectors + 1) if from_cube else (0,):
-            consumer = self.ends.get((pipe, from_cube, other))
-            freed = 0 if consumer is None else consumer.closed
-            if freed != producer.closed:
-                name = f"{cluster}.aiv{other - 1}" if other else f"{cluster}.aic"
-                raise TPipeError(
-                    f"{pipe} leaks credits: {producer.core} has pushed {producer.closed} slots and {name} has freed {freed}; "
-                    "pop and free as many as are pushed"
-                )
+    call: str

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 
 from kernbench.errors import DeadlockError
-from kernbench.pto.api import PTO2_WORKER_CUBE, PTO2Runtime, make_scalar_param, pto2_rt_submit_task
+from kernbench.pto.api import (
+    PTO2_WORKER_CUBE,
+    PTO2Runtime,
+    make_scalar_param,
+    pto2_rt_submit_task,
+    pto2_rt_submit_task_spmd,
+)
 from kernbench.pto.kernels import Kernel
-from kernbench.pto.tpipe import Direction, GlobalTensor, TileSplitAxis, TPipe, TPipeError, global_tensor
+from kernbench.pto.tpipe import Direction, GlobalTensor, RecordEvent, TileSplitAxis, TPipe, TPipeError, global_tensor
 from tests.pto.graphs import launch
 
-UP_DOWN, LEFT_RIGHT = TileSplitAxis.TILE_UP_DOWN, TileSplitAxis.TILE_LEFT_RIGHT
+NO_SPLIT, UP_DOWN, LEFT_RIGHT = TileSplitAxis
 C2V, V2C, BOTH = Direction
 
 
@@ -133,6 +139,86 @@ def test_a_producer_waits_for_the_slots_to_be_free():
     assert at[2] >= max(at["free", 0][1], at["free", 1][1])
 
 
+@pytest.mark.parametrize("slots", [1, 2, 4])
+def test_both_directions_of_a_pipe_have_rings_of_their_own_in_the_forms_with_a_tile(slots):
+    """Each slot goes to the vector cores and comes back while the next ones are under way."""
+    count, seen = 9, []
+
+    def cube(core, base):
+        pipe = TPipe(0, BOTH, 128, slots, base)
+        for at in range(count):
+            core.TPUSH(pipe, np.full((2, 16), at, np.float32))
+            if at:
+                seen.append(core.TPOP_TILE(pipe, (2, 16))[:, 0].tolist())
+        seen.append(core.TPOP_TILE(pipe, (2, 16))[:, 0].tolist())
+
+    def vector(core, base):
+        pipe = TPipe(0, BOTH, 128, slots, base)
+        for _ in range(count):
+            core.TPUSH(pipe, core.TPOP_TILE(pipe, (1, 16), "f32", UP_DOWN) * 10 + core.get_subblockid(), UP_DOWN)
+
+    found, _ = run(cube, vector)
+    assert seen == [[10 * at, 10 * at + 1] for at in range(count)]
+    assert found[32 * slots] == 10 * (count - 1 - (count - 1) % slots), "the second ring is behind the first one"
+
+
+@pytest.mark.parametrize("way", [C2V, V2C])
+def test_tiles_share_the_columns_of_a_slot(way):
+    whole, seen = np.arange(64, dtype=np.float32).reshape(4, 16), {}
+
+    def cube(core, base):
+        pipe = TPipe(0, way, 256, 2, base)
+        if way == C2V:
+            core.TPUSH(pipe, whole, LEFT_RIGHT)
+        else:
+            seen[0] = core.TPOP_TILE(pipe, (4, 16), "f32", LEFT_RIGHT)
+
+    def vector(core, base):
+        pipe, own = TPipe(0, way, 256, 2, base), core.get_subblockid()
+        if way == C2V:
+            seen[own] = core.TPOP_TILE(pipe, (4, 8), "f32", LEFT_RIGHT)
+        else:
+            core.TPUSH(pipe, whole[:, 8 * own : 8 * own + 8], LEFT_RIGHT)
+
+    run(cube, vector)
+    np.testing.assert_array_equal(np.hstack([seen[at] for at in sorted(seen)]), whole)
+
+
+def test_calls_return_events_that_later_calls_wait_for():
+    events = {}
+
+    def cube(core, base):
+        pipe, slot = TPipe(0, C2V, 64, 2, base), global_tensor(0, (16,))
+        allocated = core.TALLOC(pipe, slot)
+        stored = core.TSTORE(slot, np.zeros(16, np.float32), allocated)
+        events["cube"] = [allocated, stored, core.TPUSH(pipe, slot, NO_SPLIT, allocated, stored)]
+
+    def vector(core, base):
+        pipe, slot = TPipe(0, C2V, 64, 2, base), global_tensor(0, (16,))
+        popped = core.TPOP(pipe, slot)
+        core.TLOAD(slot, popped)
+        events[core.get_subblockid()] = [popped, core.TFREE(pipe, slot, NO_SPLIT, popped)]
+        with pytest.raises(TPipeError, match=r"got the event of the TALLOC of cluster0\.aic; events order the calls"):
+            core.TSYNC(events["cube"][0])
+
+    run(cube, vector)
+    assert events["cube"] == [RecordEvent("cluster0.aic", call) for call in ("TALLOC", "TSTORE", "TPUSH")]
+    assert events[1] == [RecordEvent("cluster0.aiv1", call) for call in ("TPOP", "TFREE")]
+
+
+@pytest.mark.parametrize("call", ["inside STORE", "inside LOAD"])
+def test_a_core_may_load_and_store_in_a_slot_that_it_holds(call):
+    run(uses(call), uses("inside LOAD"))
+
+
+def test_a_task_of_many_blocks_tells_coupled_functions_how_many_and_which():
+    seen = []
+    kernel = Kernel(0, "MIX", "mix", cube=lambda *args: seen.append(args[1:]), vector=lambda *_args: None)
+    made = launch(kernels={0: kernel})
+    made.run(lambda o: pto2_rt_submit_task_spmd(PTO2Runtime(o), 0, PTO2_WORKER_CUBE, [make_scalar_param(7)], 3))
+    assert sorted(seen) == [(7, 3, 0), (7, 3, 1), (7, 3, 2)]
+
+
 def idle(core, base):
     """A core that does nothing."""
 
@@ -172,13 +258,55 @@ def two_pipes(core, base):
 
 
 def both_ways(core, base):
+    """A slot in either direction, in the forms with a GlobalTensor."""
+    pipe, pushed, popped = TPipe(0, BOTH, 64, 4, base), global_tensor(0, (16,)), global_tensor(0, (16,))
+    if not core.is_cube:
+        core.TPOP(pipe, popped)
+    core.TALLOC(pipe, pushed)
+    core.TPUSH(pipe, pushed)
+
+
+def half_and_half(core, base):
+    """A slot from the vector cores to the cube, pushed with a tile and popped with a GlobalTensor."""
     pipe = TPipe(0, BOTH, 64, 4, base)
     if core.is_cube:
-        core.TPUSH(pipe, np.zeros(16, np.float32))
+        core.TPOP(pipe, global_tensor(0, (16,)))
     else:
-        slot = global_tensor(0, (16,))
-        core.TPOP(pipe, slot)
         core.TPUSH(pipe, np.zeros(16, np.float32))
+
+
+def uses(call, *, shape=(16,), slots=4, at=0, flag=0, way=C2V, split=NO_SPLIT):
+    """A core that begins to use a slot of 64 bytes, and loads or stores `at` bytes behind its begin, before or after."""
+
+    def act(core, base):
+        pipe, slot = TPipe(flag, way, 64, slots, base), global_tensor(0, shape)
+        first, second = (core.TALLOC, core.TPUSH) if core.is_cube == (way == C2V) else (core.TPOP, core.TFREE)
+        part = global_tensor(base + at, (16,))
+
+        def access():
+            if "STORE" in call:
+                core.TSTORE(part, np.zeros(16, np.float32))
+            else:
+                core.TLOAD(part)
+
+        first(pipe, slot, split)
+        if call.startswith("inside"):
+            access()
+        second(pipe, slot, split)
+        if call.startswith("after"):
+            access()
+
+    return act
+
+
+def six(core, base):
+    for _ in range(6):
+        core.TPUSH(TPipe(0, C2V, 64, 5, base), np.zeros(16, np.float32))
+
+
+def frees_six(core, base):
+    for _ in range(6):
+        core.TPOP_TILE(TPipe(0, C2V, 64, 5, base), (16,))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +357,77 @@ def both_ways(core, base):
             both_ways,
             both_ways,
             "cluster0.aiv0: slot 0 of pipe 0 (DIR_BOTH) is at the address of slot 0 of pipe 0 (DIR_BOTH), which is still in "
-            "use; give the pipes memory of their own, and one pipe to each direction",
+            "use; use the forms with a tile, or one pipe for each direction",
+        ),
+        (
+            half_and_half,
+            half_and_half,
+            "cluster0.aic: TPOP of slot 0 of pipe 0 (DIR_BOTH) in another ring than the one that it was pushed into; use the "
+            "forms with a tile on both sides, or those with a GlobalTensor",
+        ),
+        (
+            uses("", shape=(17,)),
+            idle,
+            "cluster0.aic: TALLOC of 68 bytes at byte 0 of slot 0 of pipe 0 (DIR_C2V), whose slots have 64 bytes; give the "
+            "pipe larger slots, or take a smaller tensor",
+        ),
+        (
+            pushes(1),
+            uses("", split=UP_DOWN),
+            "cluster0.aiv1: TPOP of 64 bytes at byte 64 of slot 0 of pipe 0 (DIR_C2V), whose slots have 64 bytes; give the "
+            "pipe larger slots, or take a smaller tensor",
+        ),
+        (
+            lambda core, base: core.TPUSH(TPipe(0, C2V, 64, 4, base), np.zeros((2, 16), np.float32)),
+            idle,
+            "cluster0.aic: TALLOC of 128 bytes at byte 0 of slot 0 of pipe 0 (DIR_C2V), whose slots have 64 bytes; give the "
+            "pipe larger slots, or take a smaller tensor",
+        ),
+        (
+            uses("after STORE"),
+            pops(1),
+            "cluster0.aic: TSTORE in slot 0 of pipe 0 (DIR_C2V) after TPUSH, when others may use it; store between TALLOC and "
+            "TPUSH",
+        ),
+        (
+            pushes(1),
+            uses("after LOAD"),
+            "cluster0.aiv0: TLOAD from slot 0 of pipe 0 (DIR_C2V) after TFREE, when others may use it; load between TPOP and "
+            "TFREE",
+        ),
+        (
+            uses("inside STORE", at=64),
+            pops(1),
+            "cluster0.aic: TSTORE in slot 1 of pipe 0 (DIR_C2V) before TALLOC, when others may use it; store between TALLOC "
+            "and TPUSH",
+        ),
+        (
+            uses("inside STORE", at=32),
+            pops(1),
+            "cluster0.aic: TSTORE of 64 bytes at byte 32 of slot 0 of pipe 0 (DIR_C2V), whose slots have 64 bytes; stay inside "
+            "the slot",
+        ),
+        (
+            pushes(2),
+            uses("inside LOAD", at=64),
+            "cluster0.aiv0: TLOAD from slot 1 of pipe 0 (DIR_C2V) before TPOP, when others may use it; load between TPOP and "
+            "TFREE",
+        ),
+        (
+            six,
+            frees_six,
+            "cluster0.aic: slot 5 of pipe 0 (DIR_C2V) is taken before a free flag says that it is free, since a flag stands "
+            "for 2 of 5 slots; give the pipe an even number of slots",
+        ),
+        (
+            pushes(1, flag=15),
+            idle,
+            "pipe 15 (DIR_C2V) takes flags 15 to 16, but a cluster has flags 0 to 15; give it a flag of 14 or less",
+        ),
+        (
+            lambda core, base: core.TALLOC(TPipe(0, C2V, 64, 4, base), global_tensor(0, (16,)), NO_SPLIT, "stored"),
+            idle,
+            "cluster0.aic: got an event of type str; give what TSTORE, TALLOC, TPUSH, TPOP or TFREE returns",
         ),
     ],
 )
