@@ -121,6 +121,9 @@ class PtoLimits(Section):
     aicpu_threads: Count = Field(description="threads of control processors; one of them orchestrates")
     core_slots: Count = Field(description="tasks that a core holds at once")
     replay_core_slots: Count = Field(description="tasks that a core holds at once in a replay of a measured graph")
+    replay_ready_shards: Count = Field(
+        description="shards of the ready queue of each shape in a replay of a measured graph"
+    )
 
 
 class PtoRuntime(PtoLimits, Part):
@@ -145,12 +148,14 @@ class PtoRuntime(PtoLimits, Part):
     scope_ns: Ns = Field(description="end of a scope: time for each of its tasks")
     spin_ns: Annotated[Ns, Field(gt=0)] = Field(description="time of one spin of a wait")
     lock_ns: Ns = Field(description="time to take a lock and give it back")
-    complete_ns: Ns = Field(description="completion: fixed time of a task")
+    complete_ns: Ns = Field(description="completion: fixed time of a task, which holds its scheduler")
     notify_ns: Ns = Field(description="completion: time to tell one consumer")
     retire_ns: Ns = Field(description="completion: time to retire one task")
-    pop_ns: Ns = Field(description="dispatch: time to take a task from its queue")
+    pop_ns: Ns = Field(description="dispatch: time to take a task from its queue, which holds its scheduler")
     steal_ns: Ns = Field(description="dispatch: time of a look at another thread's shard")
-    payload_ns: Ns = Field(description="dispatch: time to set up a payload")
+    payload_ns: Ns = Field(
+        description="dispatch: time to set up the payload of a block on a core, which holds its scheduler"
+    )
     push_ns: Ns = Field(description="time to put a task into a ready queue")
     scan_ns: Ns = Field(description="time to scan one published task")
     probe_ns: Annotated[Ns, Field(gt=0)] = Field(description="time of a look at an index in the cache")

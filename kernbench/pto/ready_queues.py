@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kernbench.pto.task import Shape, Task
+
+_HOLDS = 32  # of a lock that are kept: nobody asks for it as far back as before these
 
 
 class Popped(NamedTuple):
@@ -17,15 +21,25 @@ class Popped(NamedTuple):
 
 
 class _Shard:
-    __slots__ = ("entries", "free_fs")
+    __slots__ = ("_holds", "entries")
 
     def __init__(self) -> None:
         self.entries: deque[tuple[int, Task]] = deque()  # (from when on it can be seen, task)
-        self.free_fs = 0  # of the lock
+        self._holds: list[tuple[int, int]] = []  # the latest holds of the lock, in order: from when and until when (fs)
 
     def lock(self, now_fs: int, hold_fs: int) -> int:
-        self.free_fs = max(now_fs, self.free_fs) + hold_fs
-        return self.free_fs
+        """Hold the lock in the first gap that is long enough; returns its end.
+
+        A thread that works through many tasks takes the lock of each at its time, and others take it in between.
+        """
+        at = now_fs
+        for start_fs, end_fs in self._holds:
+            if at + hold_fs <= start_fs:
+                break
+            at = max(at, end_fs)
+        insort(self._holds, (at, at + hold_fs))
+        del self._holds[:-_HOLDS]
+        return at + hold_fs
 
 
 class ReadyQueues:
@@ -39,7 +53,7 @@ class ReadyQueues:
         self.count = 0  # tasks in all queues
         self.steals = 0
 
-    def push(self, task: Task, thread: int, now_fs: int, *, front: bool = False) -> int:
+    def push(self, task: Task, thread: int, now_fs: int) -> int:
         """Add a task to the shard of a thread; returns the time (fs) from which it can be seen."""
         if task.cluster >= 0:
             shard = self._pinned.setdefault((task.cluster, task.shape), _Shard())
@@ -49,7 +63,7 @@ class ReadyQueues:
             self._count[task.shape] += 1
         self.count += 1
         seen_fs = shard.lock(now_fs, self._lock_fs)
-        (shard.entries.appendleft if front else shard.entries.append)((seen_fs, task))
+        shard.entries.append((seen_fs, task))
         return seen_fs
 
     def seen_fs(self, shape: Shape) -> int | None:
@@ -57,6 +71,10 @@ class ReadyQueues:
         if not self._count[shape]:
             return None
         return min(shard.entries[0][0] for shard in self._shards[shape] if shard.entries)
+
+    def has(self, shapes: Iterable[Shape]) -> bool:
+        """Whether there is a task of any of these shapes."""
+        return any(self._count[shape] for shape in shapes)
 
     def pinned_fs(self, cluster: int, shape: Shape) -> int | None:
         """As `seen_fs`, for tasks that are pinned to a cluster."""

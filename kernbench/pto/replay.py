@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.pto.graph import SHAPES, Graph, load_graph
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.launch import Launch, Outcome
-from kernbench.pto.settings import SECTION, Settings
+from kernbench.pto.settings import OF_REPLAYS, SECTION, Settings
 from kernbench.pto.task import Shape, Task, Worker
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ def replay(
     """
     graph = graph if isinstance(graph, Graph) else load_graph(graph)
     fields: dict[str, object] = {f"{SECTION}.{name}": value for name, value in graph.runtime.items()}
-    machine = load_machine(topology or graph.machine, fields | dict(overrides or {}))
+    fields |= overrides or {}
+    for name in OF_REPLAYS:
+        if f"{SECTION}.{name}" in fields:
+            raise InputError(f"{SECTION}.{name} has no effect on a replay; set {SECTION}.replay_{name}")
+    machine = load_machine(topology or graph.machine, fields)
     names = {(task.name, _core_type(task.core)): None for task in graph.tasks}
     numbers = {key: number for number, key in enumerate(names)}
     kernels = {number: Kernel(number, name, core_type) for (name, core_type), number in numbers.items()}

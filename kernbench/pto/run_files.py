@@ -51,7 +51,7 @@ def _measure(outcome: Outcome, explanation: Explanation) -> dict[str, Any]:
     summary, metrics = summarise(outcome), run_metrics(outcome.session, ())
     busiest = next(iter(explanation.usage), None)
     return {
-        "latency_ns": NS_PER_US * summary.run_us,
+        "latency_ns": outcome.end_fs / FS_PER_NS,
         "pe_exec_ns": NS_PER_US * summary.span_us,
         "makespan_ns": outcome.end_fs / FS_PER_NS,
         "events": metrics["events"],

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 LANES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
 NEVER = 1 << 62
-SHAPES = tuple(Shape)  # to go through an enum takes long
+SHAPES = (Shape.MIX, Shape.AIV2, Shape.AIC, Shape.AIV)  # in the order in which the loop looks for them
+WIDE = SHAPES[:2]  # take cores of a cluster together; while such a task waits for its cores, no narrower one gets any
 SCAN, DRAIN, COHORT, EXIT = "scan", "drain", "cohort", "exit"
 Check = int | Shape | str  # a core by its place among the thread's own, the queue of a shape, or another phase
 
@@ -55,13 +56,13 @@ class _Loop:
     def _ends(self, check: Check) -> int:
         """From the begin of a turn to the end of a check."""
         if isinstance(check, Shape):
-            return self._aic_fs if check == Shape.AIC else self._aiv_fs
+            return self._aiv_fs if check == Shape.AIV else self._aic_fs
         if isinstance(check, int):
             return (check + 1) * self._scheduler.time.load
         return self._scan_fs if check == SCAN else self.period_fs
 
     def _begins(self, shape: Shape) -> int:
-        return self._polls_fs if shape == Shape.AIC else self._aic_fs
+        return self._aic_fs if shape == Shape.AIV else self._polls_fs
 
     def when(self, check: Check, from_fs: int) -> int:
         """The first instant after all that was done, and not before `from_fs`, at which a check looks."""
@@ -215,7 +216,12 @@ class Scheduler:
         return any(self._lanes(cluster, shape, slots) for cluster in self.clusters)
 
     def has_room(self, shape: Shape) -> bool:
-        """Whether the thread would dispatch a shape: to an idle core, or behind another block if no thread has an idle one."""
+        """Whether the thread would dispatch a shape: to an idle core, or behind another block if no thread has an idle one.
+
+        The public runtime looks at the cores of the others in this way, and puts tasks of whole clusters before all others.
+        """
+        if shape not in WIDE and self.device.queues.has(WIDE):
+            return False
         if self.has_idle(shape):
             return True
         return self._slots > 1 and self.has_slot(shape) and not self.device.has_idle(shape)
@@ -313,7 +319,7 @@ class Scheduler:
         return seen_fs + self.time.push
 
     def _dispatch(self, shape: Shape, now_fs: int) -> None:
-        """Phase 2: take a task and write its blocks to the registers of cores that have room."""
+        """Phase 2: take a task and write its blocks to the registers of cores that have room; the rest queues again."""
         popped = self._pop(shape, now_fs)
         if popped is None:
             return
@@ -326,10 +332,18 @@ class Scheduler:
                 core.accept(Assigned(task, task.next_block, at, at + time.doorbell), now_fs)
             task.next_block += 1
         if task.next_block < task.blocks:
-            device.announce(shape, device.queues.push(task, self.number, popped.free_fs, front=True))
+            device.announce(shape, device.queues.push(task, self.number, popped.free_fs))
         self._spend(Phase.DISPATCH, now_fs, at, shape, again=True)
-        if self._slots > 1 and (seen_fs := device.queues.seen_fs(shape)) is not None:
-            device.announce(shape, seen_fs)
+        if self._slots > 1:
+            self._announce_queue(shape)
+        if shape in WIDE and not device.queues.has(WIDE):
+            self._announce_queue(Shape.AIC)
+            self._announce_queue(Shape.AIV)
+
+    def _announce_queue(self, shape: Shape) -> None:
+        """Threads that could not take the tasks of a shape may do so now."""
+        if (seen_fs := self.device.queues.seen_fs(shape)) is not None:
+            self.device.announce(shape, seen_fs)
 
     def _start_together(self, now_fs: int) -> None:
         """Dispatch all blocks of a task at once, to cores of all threads: payloads first, then one register each."""
@@ -348,8 +362,7 @@ class Scheduler:
             scheduler.forget_room()
         self._spend(Phase.DISPATCH, now_fs, at, COHORT)
         for shape in SHAPES:
-            if (seen_fs := device.queues.seen_fs(shape)) is not None:
-                device.announce(shape, seen_fs)
+            self._announce_queue(shape)
 
     def forget_room(self) -> None:
         """Another thread has given work to own cores."""

@@ -25,6 +25,7 @@ ENVIRONMENT = {
     "PTO2_RING_DEP_POOL": "dep_pool",
     "PTO2_READY_QUEUE_SHARDS": "ready_shards",
 }
+OF_REPLAYS = ("core_slots", "ready_shards")  # sizes that replays have of their own: with `replay_` before
 _UNITS = {"heap_bytes": "B"}
 
 
@@ -110,7 +111,7 @@ class Settings:
         check_family(machine)
         sizes = {name: int(figures[f"{SECTION}.{name}"]) for name in cls.__dataclass_fields__ if name != "time"}
         if replay:
-            sizes["core_slots"] = int(figures[f"{SECTION}.replay_core_slots"])
+            sizes |= {name: int(figures[f"{SECTION}.replay_{name}"]) for name in OF_REPLAYS}
         parts = {"load": "aicpu", "store": "aicpu", "cond": "aicpu", "doorbell": "aicpu", "run": "npu_host"}
         parts["task"] = "npu_host"
         times = {name: round(figures[f"{parts.get(name, SECTION)}.{name}"]) for name in Times.__dataclass_fields__}

@@ -51,3 +51,11 @@ def test_a_task_is_seen_when_the_lock_of_its_shard_is_given_back(queues):
     assert queues.pop(Shape.AIV, 0, LOCK - 1) is None
     popped = queues.pop(Shape.AIV, 0, LOCK)
     assert (popped.task.id, popped.free_fs) == (0, 3 * LOCK)
+
+
+def test_a_thread_that_works_ahead_leaves_its_lock_free_in_between(queues):
+    for at in range(4):  # a scan that puts a task into the queue each 100 fs
+        queues.push(task(at), 0, 100 * at)
+    assert queues.push(task(9), 0, 20) == 20 + LOCK, "between the first two"
+    assert queues.push(task(9), 0, 95) == 100 + LOCK + LOCK, "no room before the second"
+    assert queues.push(task(9), 0, 500) == 500 + LOCK

@@ -94,9 +94,9 @@ def test_a_blocked_orchestrator_leads_to_what_frees_it(tmp_path: Path) -> None:
     blocked = sum(row.end_fs - row.start_fs for row in outcome.record.phases if row.phase == Phase.BLOCKED)
     told, _, _ = keep(outcome, tmp_path)
     spent = told["explain"]["critical_path"]
-    assert blocked > 0.5 * outcome.end_fs
+    assert blocked > 0.3 * outcome.end_fs
     assert spent["orchestrator: blocked"] < 0.01 * told["latency_ns"]
-    assert next(iter(spent)) == "scheduler: dispatch"
+    assert next(iter(spent)).startswith("scheduler: ")
 
 
 def test_utilisation_counts_threads_and_cores(tmp_path: Path) -> None:
