@@ -99,6 +99,19 @@ def uncover_interruption() -> Generator[None]:
         raise
 
 
+def message(error: BaseException) -> str:
+    """The text of an error; of a user's error whose text raises, that it does."""
+    try:
+        return str(error.msg if isinstance(error, SyntaxError) else error)
+    except (Exception, SystemExit) as again:  # `__str__` of a user's class may raise anything
+        return f"its text raises {type(again).__name__}"
+
+
+def error_text(error: BaseException) -> str:
+    """The type of an error and its text, on one line."""
+    return f"{type(error).__name__}: {' '.join(message(error).split())}".removesuffix(": ")
+
+
 def suggest(got: str, known: Iterable[str], *, most: int = 12) -> str:
     """The tail of an unknown-name sentence: the nearest known name if there is one, and the known names."""
     names = sorted(set(known))

@@ -10,14 +10,16 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from kernbench.errors import InputError, KernBenchError, uncover_interruption
+from kernbench.errors import InputError, KernBenchError, LimitError, RunError, error_text, uncover_interruption
 from kernbench.library import show_path
+from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 
 
 def execute(path: Path, kind: str, what: str) -> ModuleType:
     """The module of a file of a folder ("benches", "models"), run at each call; `what` is its name in messages.
 
-    Errors: InputError with file:line for a file that cannot be read or raises; a KernBenchError of its own stays as it is.
+    Errors: InputError with file:line for a file that cannot be read or raises, LimitError if memory is full; a KernBenchError
+    of its own stays as it is.
     """
     module = ModuleType(f"kernbench_{kind}.{path.stem}")
     module.__file__ = str(path)
@@ -32,14 +34,17 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
     except (KernBenchError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a user's file may raise anything
+        if is_out_of_memory(error):
+            raise LimitError(f"{what} {show_path(path)} does not load: {tell_full(error)}") from error
         raise InputError(f"{line_of(error, path)}: {error_text(error)}; the {what} does not load") from error
     return module
 
 
-def error_text(error: BaseException) -> str:
-    """The type and the message of an error, on one line."""
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {' '.join(str(text).split())}"
+def raised(what: str, error: BaseException, at: str, kind: type[RunError] = RunError) -> RunError:
+    """The error of a run in which code of a user raised at a line; a LimitError if memory is full."""
+    if is_out_of_memory(error):
+        return LimitError(f"{what}, at {at}: {tell_full(error)}")
+    return kind(f"{what} raised {error_text(error)}, at {at}")
 
 
 def line_of(error: BaseException, path: Path) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernbench.errors import InputError, RunError
-from kernbench.user_modules import error_text, execute, line_of
+from kernbench.errors import InputError, KernelError, LimitError, OutOfMemoryError, RunError, error_text
+from kernbench.user_modules import execute, line_of, raised
 
 
 @pytest.fixture
@@ -52,6 +52,11 @@ def test_a_file_is_run_anew_each_time(here: Path) -> None:
         ("def f():\n    return 1 / 0\nf()\n", "mine.py:2: ZeroDivisionError: division by zero; the drop-in does not load"),
         ("x = (", "mine.py:1: SyntaxError: '(' was never closed; the drop-in does not load"),
         ("import sys\nsys.exit(3)", "mine.py:2: SystemExit: 3; the drop-in does not load"),
+        ("class E(Exception):\n    def __str__(self): raise ValueError\nraise E",
+         "mine.py:3: E: its text raises ValueError; the drop-in does not load"),
+        ("class E(Exception):\n    def __str__(self): return 1\nraise E",
+         "mine.py:3: E: its text raises TypeError; the drop-in does not load"),
+        ("raise ValueError", "mine.py:1: ValueError; the drop-in does not load"),
         (
             "from decimal import Decimal\nDecimal(10).sqrt(3)",
             "mine.py:2: TypeError: optional argument must be a context; the drop-in does not load",
@@ -71,6 +76,32 @@ def test_our_own_errors_stay_as_they_are(here: Path) -> None:
 def test_a_file_that_cannot_be_read(here: Path) -> None:
     with pytest.raises(InputError, match=r"^cannot read drop-in none.py: No such file or directory$"):
         execute(here / "none.py", "models", "drop-in")
+
+
+def test_full_memory_is_a_limit_and_no_fault_of_the_file(here: Path) -> None:
+    file = write(here, "raise MemoryError('Unable to allocate 1 PiB')")
+    with pytest.raises(
+        LimitError, match=r"^drop-in mine.py does not load: this computer's memory is full .+: Unable to"
+    ):
+        execute(file, "models", "drop-in")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "told"),
+    [
+        (ValueError("a\nb"), KernelError, r"kernel k raised ValueError: a b, at k.py:3"),
+        (
+            MemoryError(),
+            LimitError,
+            r"kernel k, at k.py:3: this computer's memory is full \(.+\); make the run smaller",
+        ),
+        (OutOfMemoryError("hbm"), KernelError, r"kernel k raised OutOfMemoryError: hbm, at k.py:3"),
+    ],
+)
+def test_what_code_of_users_raises_in_a_run(error: Exception, kind: type[RunError], told: str) -> None:
+    found = raised("kernel k", error, "k.py:3", KernelError)
+    assert type(found) is kind
+    assert re.fullmatch(told, str(found))
 
 
 def test_an_error_from_elsewhere_has_no_line(here: Path) -> None:

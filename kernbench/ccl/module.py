@@ -22,8 +22,8 @@ from typing import Any, TypeGuard
 from kernbench import library
 from kernbench.ccl.plan import Plan
 from kernbench.ccl.wiring import Neighbours, Peer, grid_neighbours
-from kernbench.errors import InputError, KernBenchError, suggest
-from kernbench.user_modules import error_text, execute, line_of
+from kernbench.errors import InputError, KernBenchError, error_text, suggest
+from kernbench.user_modules import execute, line_of
 
 FOLDER = "benches/ccl"
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier")

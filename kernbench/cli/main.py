@@ -30,7 +30,8 @@ from kernbench.cli.environment import check_environment
 from kernbench.cli.help_text import HelpContext
 from kernbench.cli.screen import complain
 from kernbench.cli.starter import end_with_starter
-from kernbench.errors import KernBenchError, suggest, uncover_interruption
+from kernbench.errors import KernBenchError, error_text, message, suggest, uncover_interruption
+from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 
 # The name of each command and its line in `--help`; its module is kernbench.cli.<name>, which defines `command`.
 COMMANDS = {
@@ -196,17 +197,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell("error: interrupted")
         return stopped_code(error.__cause__ if isinstance(error, click.Abort) else error)
     except KernBenchError as error:
-        _report(str(error), settings)
+        _report(message(error), settings)
         return error.exit_code
-    except MemoryError:
-        _report("this computer's memory is full; make what is asked for smaller", settings)
-        return 1
     except Exception as error:  # the last handler: a user gets a sentence, not a traceback
+        if is_out_of_memory(error):
+            _report(tell_full(error, "what is asked for"), settings)
+            return 1
         if isinstance(error, OSError) and error.errno in FULL:
             _discard_rest(sys.stdout)
             _report(f"{error.filename or 'the output'} cannot be written: {error.strerror}", settings)
             return 1
-        sentence = f"this is a bug in kernbench or in code it was given: {type(error).__name__}: {error}"
+        sentence = f"this is a bug in kernbench or in code it was given: {error_text(error)}"
         _report(sentence if settings.debug else f"{sentence}; --debug shows where", settings)
         return 1
 

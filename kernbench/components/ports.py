@@ -17,8 +17,8 @@ import numpy as np
 from kernbench.components.dropin import place
 from kernbench.components.part import Part, is_number, plain
 from kernbench.components.tiling import check_order, check_reads
-from kernbench.errors import InputError, KernBenchError, suggest
-from kernbench.user_modules import error_text, line_of
+from kernbench.errors import InputError, KernBenchError, error_text, suggest
+from kernbench.user_modules import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from errno import ENOMEM
 from pathlib import Path
 
-from kernbench.errors import LimitError
+from kernbench.errors import KernBenchError, LimitError, message
 from kernbench.units import format_bytes
 
 LEAST_CHECKED = 1 << 24  # bytes: what is less is there, and finding out takes as long as making it
+_UNMAPPED = ("can't start new thread", "failed to map segment", "annot allocate memory")  # of errors at `ulimit -v`
 _CGROUPS = Path("/sys/fs/cgroup")
 _V2, _V1 = (
     ("memory.max", "memory.current", "inactive_file"),
@@ -54,6 +56,35 @@ def check_fits(needed_bytes: int, what: str, remedy: str) -> None:
             f"{what} would take {format_bytes(needed_bytes)} of this computer's memory, of which {format_bytes(free)} are "
             f"free; {remedy}"
         )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that the process gets no more memory of this computer.
+
+    Where `ulimit -v` is reached, libraries raise others than MemoryError: a thread has no stack, a library is not mapped.
+    """
+    if isinstance(error, KernBenchError):  # of a modelled memory
+        return False
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == ENOMEM):
+        return True
+    if _address_space_bytes() is None:
+        return False
+    behind = error.__cause__ or error.__context__
+    return any(text in message(error) for text in _UNMAPPED) or (behind is not None and is_out_of_memory(behind))
+
+
+def tell_full(error: BaseException, what: str = "the run") -> str:
+    """What is full, what was asked for if the error says so (numpy's does), and the remedy: to make `what` smaller."""
+    free, own = find_free_bytes(), _address_space_bytes()
+    left = "" if free is None else f" ({format_bytes(free)} are free)"
+    said = " ".join(message(error).split()) if isinstance(error, MemoryError) else ""
+    asked = f": {said}" if said else ""
+    if own is not None and own == free:
+        return (
+            f"the address space that ulimit -v leaves this process is full{left}{asked}; "
+            f"raise that limit, or make {what} smaller"
+        )
+    return f"this computer's memory is full{left}{asked}; make {what} smaller"
 
 
 def read_proc_bytes(file: str, field: str) -> int | None:

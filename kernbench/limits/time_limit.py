@@ -17,10 +17,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from time import monotonic, sleep
 
-from kernbench.errors import KernBenchError, LimitError
-from kernbench.limits.memory_budget import find_free_bytes
+from kernbench.errors import LimitError
+from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 from kernbench.limits.run_limits import tell_s
-from kernbench.units import format_bytes
 
 KERNEL_S = 600.0  # of a kernel without a limit: a hundred million calls of tl, more than memory holds operations
 AGAIN_S = 5.0  # until it is raised again, for code that has caught it; longer than it takes to word an error
@@ -113,12 +112,10 @@ def limit_time(limit_s: float | None, tell: Callable[[], str]) -> Generator[None
     except TimeLimitReached as reached:
         _end(thread, watch)  # again, if it came at the very begin of the first
         raise LimitError(f"{tell()}: {reached}; {REMEDY}") from reached
-    except MemoryError as error:
-        if isinstance(error, KernBenchError):  # of a modelled memory
+    except Exception as error:
+        if not is_out_of_memory(error):
             raise
-        free = find_free_bytes()
-        left = "" if free is None else f" ({format_bytes(free)} are free)"
-        raise LimitError(f"{tell()}: this computer's memory is full{left}; make the run smaller") from error
+        raise LimitError(f"{tell()}: {tell_full(error)}") from error
 
 
 def current_watch() -> Watch | None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernbench.components import dropin, ports
-from kernbench.errors import InputError
+from kernbench.errors import InputError, error_text
 from kernbench.machine.families.registry import FAMILIES, Family
 from kernbench.machine.machine import DropIn
 from kernbench.schema.model import Model, check, leaf_paths
 from kernbench.schema.topology import complete, family_of, load_tree, overlay
 from kernbench.schema.yaml import Marked
-from kernbench.user_modules import error_text, line_of
+from kernbench.user_modules import line_of
 
 
 @dataclass(frozen=True, slots=True)

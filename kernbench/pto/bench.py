@@ -19,7 +19,7 @@ import numpy as np
 
 from kernbench import library
 from kernbench.dtypes import widen
-from kernbench.errors import InputError, KernBenchError, RunError, shorten, suggest
+from kernbench.errors import InputError, KernBenchError, shorten, suggest
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
@@ -33,7 +33,7 @@ from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.scalars import read_parameter
 from kernbench.units import unit_of
-from kernbench.user_modules import error_text, execute, line_of
+from kernbench.user_modules import execute, line_of, raised
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -282,7 +282,7 @@ def _guarded(bench: PtoBench, run: Callable[[], T]) -> T:
     except KernBenchError:
         raise
     except (Exception, SystemExit) as error:  # a user's bench may raise anything
-        raise RunError(f"bench {bench.name!r} raised {error_text(error)}, at {line_of(error, bench.file)}") from error
+        raise raised(f"bench {bench.name!r}", error, line_of(error, bench.file)) from error
 
 
 def _compare(

@@ -23,12 +23,12 @@ import numpy as np
 
 from kernbench import library
 from kernbench.characters import check_characters
-from kernbench.errors import InputError, KernBenchError, LimitError, RunError, shorten, suggest
+from kernbench.errors import InputError, KernBenchError, LimitError, RunError, error_text, shorten, suggest
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached
 from kernbench.runs.parameter_docs import split_docstring
 from kernbench.schema.scalars import Scalar, read_parameter
 from kernbench.units import unit_of
-from kernbench.user_modules import error_text, execute, line_of
+from kernbench.user_modules import execute, line_of, raised
 
 TANTO = "tanto-"  # what names of benches of Tanto programs begin with
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -103,7 +103,7 @@ class Bench:
 
     def raised(self, what: str, error: BaseException) -> RunError:
         """The error of a run in which something of the bench raised."""
-        return RunError(f"{what} raised {type(error).__name__}: {error}, at {line_of(error, self.file)}")
+        return raised(what, error, line_of(error, self.file))
 
     @property
     def place(self) -> str:

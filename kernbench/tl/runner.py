@@ -21,6 +21,7 @@ from kernbench.tl.current_context import activate, swap_active
 from kernbench.tl.errors import raising_line
 from kernbench.tl.live import LiveLowering
 from kernbench.tl.lower import Lowering
+from kernbench.user_modules import raised
 
 if TYPE_CHECKING:
     from kernbench.tl.pe import PeContext
@@ -131,4 +132,4 @@ def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], na
     except KernBenchError as error:
         raise KernelError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
     except (Exception, SystemExit) as error:  # a user's kernel may raise anything
-        raise KernelError(f"{kernel} raised {type(error).__name__}: {error}, at {raising_line(error, fn)}") from error
+        raise raised(kernel, error, raising_line(error, fn), KernelError) from error

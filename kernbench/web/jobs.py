@@ -21,7 +21,7 @@ from itertools import count
 from time import monotonic
 from typing import Any
 
-from kernbench.errors import InputError, KernBenchError
+from kernbench.errors import InputError, KernBenchError, error_text
 
 MOST_RUNNING = 2
 MOST_KEPT = 20  # finished ones, which the page may still ask for
@@ -156,7 +156,7 @@ class Jobs:
             except KernBenchError as refusal:
                 error = str(refusal)
             except Exception as bug:  # the last handler: the page shows a sentence
-                error = f"this is a bug in kernbench: {type(bug).__name__}: {bug}"
+                error = f"this is a bug in kernbench: {error_text(bug)}"
         with self._lock:
             job.seconds = monotonic() - job.begun
             if job.state == RUNNING:

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from kernbench.errors import InputError, KernBenchError, RunError
+from kernbench.errors import InputError, KernBenchError, RunError, error_text
 from kernbench.schema.guards import is_mapping
 from kernbench.web.assets import read_assets
 from kernbench.web.overview import Overview
@@ -204,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:
             self.close_connection = True
         except Exception as error:  # the last handler: the page shows a sentence
-            sentence = f"this is a bug in kernbench: {type(error).__name__}: {error}"
+            sentence = f"this is a bug in kernbench: {error_text(error)}"
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, _error(sentence))
 
     def _refusal(self) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -143,7 +144,52 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 def test_memory_that_is_full_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_with(monkeypatch, MemoryError("Unable to allocate 1.45 GiB")) == 1
-    assert capsys.readouterr().err == "error: this computer's memory is full; make what is asked for smaller\n"
+    assert re.fullmatch(
+        r"error: this computer's memory is full \(.+ are free\): Unable to allocate 1\.45 GiB; "
+        r"make what is asked for smaller\n",
+        capsys.readouterr().err,
+    )
+
+
+class MuteError(Exception):
+    """An error of a user whose text raises."""
+
+    def __str__(self) -> str:
+        raise ValueError("no")
+
+
+class MuteInputError(MuteError, InputError):
+    """The same of ours."""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (
+            MuteError(),
+            1,
+            "this is a bug in kernbench or in code it was given: MuteError: its text raises ValueError; --debug shows where",
+        ),
+        (MuteInputError(), 2, "its text raises ValueError"),
+    ],
+)
+def test_an_error_whose_text_raises_is_one_sentence(
+    error: Exception, code: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_with(monkeypatch, error) == code
+    assert capsys.readouterr().err == f"error: {told}\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold RLIMIT_AS")
+def test_a_limit_of_address_space_is_named() -> None:
+    command = f"ulimit -v 60000; exec {sys.executable} -m kernbench list"  # less than numpy takes
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"error: the address space that ulimit -v leaves this process is full \(.+ are free\); "
+        r"raise that limit, or make what is asked for smaller\n",
+        done.stderr,
+    )
 
 
 def test_a_bug_is_one_sentence_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import resource
 import subprocess
 import sys
@@ -7,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kernbench.errors import LimitError
+from kernbench.errors import LimitError, OutOfMemoryError
 from kernbench.limits import memory_budget
-from kernbench.limits.memory_budget import check_fits, divide_budget, find_free_bytes
+from kernbench.limits.memory_budget import check_fits, divide_budget, find_free_bytes, is_out_of_memory, tell_full
 
 GIB = 1 << 30
 
@@ -75,3 +76,28 @@ def test_the_limit_of_the_address_space_counts_what_is_taken() -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
     )
     assert 0 < int(found.stdout) < most
+
+
+def test_errors_that_say_that_memory_is_full(system: pytest.MonkeyPatch) -> None:
+    assert is_out_of_memory(MemoryError())
+    assert is_out_of_memory(OSError(errno.ENOMEM, "Cannot allocate memory"))
+    assert not is_out_of_memory(OutOfMemoryError("hbm is full"))  # that is of the machine that is simulated
+    hidden = OSError("no library")
+    hidden.__context__ = OSError("libx.so: failed to map segment from shared object")
+    at_a_limit = [RuntimeError("can't start new thread"), ImportError("failed to map segment"), hidden]
+    assert not any(map(is_out_of_memory, at_a_limit))  # nothing limits the address space
+    system.setattr(memory_budget, "_address_space_bytes", lambda: 1 << 20)
+    assert all(map(is_out_of_memory, at_a_limit))
+    assert not is_out_of_memory(RuntimeError("no"))
+
+
+def test_what_is_full_is_told_with_what_was_asked_for(system: pytest.MonkeyPatch) -> None:
+    assert tell_full(MemoryError()) == "this computer's memory is full (8 GiB are free); make the run smaller"
+    assert tell_full(MemoryError("Unable to allocate 9 GiB"), "it") == (
+        "this computer's memory is full (8 GiB are free): Unable to allocate 9 GiB; make it smaller"
+    )
+    system.setattr(memory_budget, "_address_space_bytes", lambda: 1 << 20)
+    assert tell_full(RuntimeError("can't start new thread")) == (
+        "the address space that ulimit -v leaves this process is full (1 MiB are free); raise that limit, or make the run "
+        "smaller"
+    )

@@ -13,7 +13,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from kernbench.engine.jit_status import running_s
-from kernbench.errors import KernBenchError, LimitError, uncover_interruption
+from kernbench.errors import KernBenchError, LimitError, error_text, message, uncover_interruption
+from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 from kernbench.machine.families.registry import may_vary
 from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
@@ -54,7 +55,10 @@ def _found_row(point: Point, result: object) -> Row:
 
 
 def _error_row(point: Point, error: BaseException, wall_s: float | None = None) -> Row:
-    sentence = str(error) if isinstance(error, KernBenchError) else f"unexpected {type(error).__name__}: {error}"
+    if isinstance(error, KernBenchError):
+        sentence = message(error)
+    else:
+        sentence = tell_full(error) if is_out_of_memory(error) else f"unexpected {error_text(error)}"
     return {**failed_row(ERROR, sentence, wall_s), "key": point.key}
 
 

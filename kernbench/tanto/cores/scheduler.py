@@ -12,10 +12,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from kernbench.errors import KernBenchError, LimitError
+from kernbench.errors import KernBenchError, LimitError, error_text
+from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tanto.cores.kernel import MODULE, Kernel, TantoDeadlock, TantoError
-from kernbench.user_modules import error_text
 
 _MOST_NAMED = 200
 
@@ -112,11 +112,12 @@ class Scheduler:
             words = "its calls are nested too deeply; does a function call itself without end?"
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {words}") from None
         except (IndexError, OverflowError, ValueError, TypeError) as error:
-            words = (
-                "an index outside of an array" if isinstance(error, IndexError) else f"{type(error).__name__}: {error}"
-            )
+            words = "an index outside of an array" if isinstance(error, IndexError) else error_text(error)
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {words}") from error
         except Exception as error:  # a Python kernel may raise anything
+            if is_out_of_memory(error):
+                words = f"{kernel}: {tell_full(error)}"
+                raise LimitError(f"{_raised_at(kernel, error)}: {words}") from error
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {error_text(error)}") from error
 
 
