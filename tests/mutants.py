@@ -1,9 +1,9 @@
 """Small mistakes put into the loops on purpose, one at a time: does a random program notice each?
 
     python -m tests.mutants --most 30                              # any thirty of them; the seed is printed
-    python -m tests.mutants --module reservations --module station # all of these modules
+    python -m tests.mutants --module flits.reservations --module flits.station # all of these modules
 
-A mutant is a module of `kernels_jit/simulate` with one thing changed: a comparison, a sign, a bound, a statement left out.
+A mutant is a module of `kernels_jit` with one thing changed: a comparison, a sign, a bound, a statement left out.
 Each runs in a process of its own, as plain Python that checks what the loops assert, and does the programs of `PROGRAMS` that
 come to the line changed. It is dead if a time differs from the interpreter's, an assertion or an invariant fails, or time is
 over. One that gives the same times with other counts of what was speculated, or another pool, is told apart: it is slower or
@@ -44,44 +44,44 @@ from kernels_jit.layout import records
 from tests.engine.random_programs import draw_program
 from tests.naive.engine import NaiveEngine
 
-HERE = Path(__file__).parents[1] / "kernels_jit" / "simulate"
+HERE = Path(__file__).parents[1] / "kernels_jit"
 EQUIVALENT = Path(__file__).with_suffix(".yaml")  # by module and function: changes, and why they are no mistakes
 MODULES = (
-    "closed_form",
-    "credit_copies",
-    "credit_hop_codes",
-    "credit_input_vcs",
-    "credit_link",
-    "credit_loop",
-    "credit_memory",
-    "credit_network",
-    "credit_queue",
-    "credit_router",
-    "credit_schedule",
-    "credit_source",
-    "credit_stages",
-    "credit_switch_requests",
-    "credit_vc_allocation",
-    "credit_vc_states",
-    "credit_waits",
-    "event_heap",
-    "events",
-    "hops",
-    "injection",
-    "job_pool",
-    "loop",
-    "multicast",
-    "network_pass",
-    "packet_link",
-    "port_queues",
-    "reservations",
-    "server_chains",
-    "server_queues",
-    "servers",
-    "station",
-    "threads",
-    "transfer_batches",
-    "transfers",
+    "flits.closed_form",
+    "credits.copies",
+    "credits.hop_codes",
+    "credits.input_vcs",
+    "credits.link",
+    "credits.loop",
+    "credits.memory",
+    "credits.network",
+    "credits.queue",
+    "credits.router",
+    "credits.schedule",
+    "credits.source",
+    "credits.stages",
+    "credits.switch_requests",
+    "credits.vc_allocation",
+    "credits.vc_states",
+    "credits.waits",
+    "loop.event_heap",
+    "loop.events",
+    "flits.hops",
+    "flits.injection",
+    "servers.jobs",
+    "loop.loop",
+    "flits.multicast",
+    "loop.network_pass",
+    "flits.packet_link",
+    "flits.port_queues",
+    "flits.reservations",
+    "servers.chains",
+    "servers.queues",
+    "servers.service",
+    "flits.station",
+    "loop.threads",
+    "flits.transfer_batches",
+    "flits.transfers",
 )
 COUNTS = (records.STATE.names or ())[(records.STATE.names or ()).index("passes") :]  # of what was speculated
 MEMORY = 3 << 30  # bytes that a mutant may have: some never stop to enlarge a pool
@@ -153,12 +153,15 @@ SEEDS = {
 }
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
 
-CHAINED = ("transfer_batches", "server_chains", "server_queues", "reservations")
-ORDERED, QUEUED = ("event_heap", "loop", *CHAINED), ("port_queues", "network_pass", "station")
+CHAINED = ("flits.transfer_batches", "servers.chains", "servers.queues", "flits.reservations")
+ORDERED, QUEUED = (
+    ("loop.event_heap", "loop.loop", *CHAINED),
+    ("flits.port_queues", "loop.network_pass", "flits.station"),
+)
 ORDER = "test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_order_of_events"
-FORMED = ("closed_form", "station")
-GROWN = ("threads", "loop", "event_heap", "hops", "network_pass")
-PACKETS = ("credit_link", "credit_network", "credit_queue", "credit_schedule")
+FORMED = ("flits.closed_form", "flits.station")
+GROWN = ("loop.threads", "loop.loop", "loop.event_heap", "flits.hops", "loop.network_pass")
+PACKETS = ("credits.link", "credits.network", "credits.queue", "credits.schedule")
 KNOWN = "test_packets_to_near_nodes_are_known_to_have_arrived_before_those_sent_sooner_to_far_ones"
 TESTS = (
     (PACKETS, "test_credit_network", KNOWN, (3,)),
@@ -192,18 +195,33 @@ TESTS = (
     (CHAINED, "test_speculation", "test_a_stage_is_no_read_whatever_its_numbers", ()),
     (CHAINED, "test_speculation", "test_a_batch_ends_with_its_plan", ()),
     (CHAINED, "test_speculation", "test_of_two_batches_of_a_plan_one_is_split", ()),
-    (("servers", *CHAINED), "test_speculation", "test_tokens_enter_a_chain_in_the_order_in_which_they_ask", (1,)),
-    (("servers", *CHAINED), "test_speculation", "test_tokens_enter_a_chain_in_the_order_in_which_they_ask", (2,)),
+    (
+        ("servers.service", *CHAINED),
+        "test_speculation",
+        "test_tokens_enter_a_chain_in_the_order_in_which_they_ask",
+        (1,),
+    ),
+    (
+        ("servers.service", *CHAINED),
+        "test_speculation",
+        "test_tokens_enter_a_chain_in_the_order_in_which_they_ask",
+        (2,),
+    ),
     (CHAINED, "test_speculation", "test_a_token_that_has_come_to_a_chain_in_this_event_is_not_taken_back", ()),
     (CHAINED, "test_speculation", "test_a_token_that_stays_on_the_last_server_of_a_chain_is_not_overtaken", (1,)),
     (CHAINED, "test_speculation", "test_a_token_that_stays_on_the_last_server_of_a_chain_is_not_overtaken", (9,)),
     (CHAINED, "test_speculation", "test_a_stage_that_takes_no_time_is_in_no_chain", ()),
-    (("reservations",), "test_speculation", "test_a_transfer_whose_acknowledgement_is_on_its_way_is_not_reopened", ()),
-    (("reservations",), "test_speculation", "test_a_memory_with_the_shortest_turn_is_not_reserved", ()),
-    (("reservations",), "test_speculation", "test_a_channel_may_be_busy_with_what_has_landed_already", ()),
+    (
+        ("flits.reservations",),
+        "test_speculation",
+        "test_a_transfer_whose_acknowledgement_is_on_its_way_is_not_reopened",
+        (),
+    ),
+    (("flits.reservations",), "test_speculation", "test_a_memory_with_the_shortest_turn_is_not_reserved", ()),
+    (("flits.reservations",), "test_speculation", "test_a_channel_may_be_busy_with_what_has_landed_already", ()),
     (QUEUED, "test_speculation", "test_the_last_flit_may_be_there_before_others", ()),
     (QUEUED, "test_speculation", "test_flits_behind_the_last_of_a_channel_are_served_at_others", ()),
-    (("event_heap",), "test_speculation", "test_a_bound_is_not_compared_with_what_stands_before_the_bounds", ()),
+    (("loop.event_heap",), "test_speculation", "test_a_bound_is_not_compared_with_what_stands_before_the_bounds", ()),
     (GROWN, "test_speculation", "test_the_heap_has_room_for_all_threads_that_wake_at_once", ()),
     (GROWN, "test_speculation", "test_the_heap_has_room_for_all_transfers_that_land_at_once", ("flit",)),
     (GROWN, "test_session", "test_routes_that_many_threads_bring_at_once_are_laid_together", ("flit", 0)),
@@ -230,7 +248,9 @@ class Mutant(NamedTuple):
         return self.module, self.function, f"{self.before} -> {self.after}"
 
     def __str__(self) -> str:
-        return f"{self.module}.py:{self.lines[1]} ({self.function}): {self.before}  ->  {self.after}"
+        return (
+            f"{_file(self.module).relative_to(HERE)}:{self.lines[1]} ({self.function}): {self.before}  ->  {self.after}"
+        )
 
 
 FLIPPED: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
@@ -298,9 +318,14 @@ def _may_go(target: ast.expr, twice: set[str]) -> bool:
     return all(not isinstance(n, ast.Name) or isinstance(n.ctx, ast.Load) or n.id in twice for n in ast.walk(target))
 
 
+def _file(module: str) -> Path:
+    """The file of a module, such as `flits.station`."""
+    return HERE.joinpath(*module.split(".")).with_suffix(".py")
+
+
 def list_mutants(module: str) -> Iterator[tuple[Mutant, ast.Module]]:
     """All mutants of a module, each with its syntax tree, which is good until the next is asked for."""
-    tree = ast.parse((HERE / f"{module}.py").read_text())
+    tree = ast.parse(_file(module).read_text())
     number = 0
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef) or function.name.startswith(("check_", "prefetch", "fetch_")):
@@ -453,15 +478,14 @@ def prepare() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     pointers._accessor = quick_record
     pointers.place_of = lambda _pointer, row: row.at_
-    for name in [
-        name for name in sys.modules if name.startswith(("kernels_jit.simulate", "kernels_jit.layout.access"))
-    ]:
+    loops = ("kernels_jit.loop", "kernels_jit.flits", "kernels_jit.servers", "kernels_jit.credits")
+    for name in [name for name in sys.modules if name.startswith((*loops, "kernels_jit.layout.access"))]:
         del sys.modules[name]  # recording a program needs some of them
 
 
 def put_in(module: str, tree: ast.Module) -> None:
     """Let a module be made from a syntax tree when it is imported."""
-    name, path = f"kernels_jit.simulate.{module}", str(HERE / f"{module}.py")
+    name, path = f"kernels_jit.{module}", str(_file(module))
     get_code = importlib.machinery.SourceFileLoader.get_code
 
     def get_other(self: Any, fullname: str) -> Any:
@@ -493,11 +517,11 @@ def watch(judge: Judge, subjects: Sequence[Subject]) -> dict[Subject, Course]:
             if code not in locals_of:
                 path = Path(code.co_filename)
 
-                def note(frame: Any, _event: str, _argument: Any, name: str = path.stem) -> Any:
+                def note(frame: Any, _event: str, _argument: Any, name: str = f"{path.parent.name}.{path.stem}") -> Any:
                     seen.add((name, frame.f_lineno))
                     return note
 
-                locals_of[code] = note if path.parent == HERE else None
+                locals_of[code] = note if path.parent.parent == HERE else None
             return locals_of[code]
 
         begun = monotonic()
@@ -632,7 +656,7 @@ class Hunt:
         fates = ("dead", "work", "equivalent", "alive", "noticed")
         lines = [f"{'':20}" + "".join(f"{fate:>12}" for fate in fates)]
         for module in sorted({module for module, _ in self.fates}):
-            lines += [f"{module:20}" + "".join(f"{self.fates[module, fate]:12}" for fate in fates)]
+            lines += [f"{module:28}" + "".join(f"{self.fates[module, fate]:12}" for fate in fates)]
         return "\n".join(lines)
 
 

@@ -37,7 +37,7 @@ def test_changes_that_are_no_mistakes_are_mutants_of_functions_that_exist() -> N
 
 @pytest.mark.slow
 def test_a_program_notices_a_mutant() -> None:
-    asked = ("--module", "reservations", "--function", "unmark_in_use", "--kind", "mesh", "--verbose")
+    asked = ("--module", "flits.reservations", "--function", "unmark_in_use", "--kind", "mesh", "--verbose")
     done = run("-m", "tests.mutants", *asked)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "station.users -= 1  ->  nothing" in done.stdout

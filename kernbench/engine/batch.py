@@ -21,7 +21,7 @@ from kernbench.program.ops import NONE, Op
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
-from kernels_jit.simulate.batch import (
+from kernels_jit.loop.batch import (
     FOUND_COLUMNS,
     FOUND_EVENTS,
     FOUND_HOPS,
@@ -44,7 +44,7 @@ class Runs(NamedTuple):
     """Finished runs of consecutive points, good until the next are asked for."""
 
     points: slice
-    found: np.ndarray  # int64[run, FOUND_COLUMNS] of `kernels_jit.simulate.batch`
+    found: np.ndarray  # int64[run, FOUND_COLUMNS] of `kernels_jit.loop.batch`
     times: np.ndarray  # TIME[run, row]
     busy_fs: np.ndarray | None = None  # float64[run, part] of servers, then stations; a group keeps none
 

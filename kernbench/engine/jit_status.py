@@ -17,7 +17,7 @@ __all__ = ["RUN", "RUN_POINTS", "RUN_WITH_CREDITS", "Compiling", "enter", "liste
 
 Returned = TypeVar("Returned")
 
-RUN, RUN_POINTS, RUN_WITH_CREDITS = "loop.run", "batch.run_points", "credit_loop.run_with_credits"
+RUN, RUN_POINTS, RUN_WITH_CREDITS = "loop.run", "batch.run_points", "loop.run_with_credits"
 
 _entered: set[Callable[..., object]] = set()
 

@@ -249,7 +249,7 @@ class Memory:
         Ports of known (station, feeder) pairs keep their queues; transfers in flight get their new places.
         In a live run new routes may begin anywhere, so no station may look ahead.
         """
-        from kernels_jit.simulate.hops import renew_hops
+        from kernels_jit.flits.hops import renew_hops
 
         self._widen_transfers(steps, stripes)
         self._write_steps(network)
@@ -294,7 +294,7 @@ class Memory:
         self["route_n"] = count
 
     def _look_ahead(self, network: Network) -> np.ndarray:
-        from kernels_jit.simulate.visit_order import look_ahead
+        from kernels_jit.loop.visit_order import look_ahead
 
         edges = network.before_start, network.before, network.latency_fs
         ahead = np.empty(len(network.order), np.int64)

@@ -15,12 +15,12 @@ from kernbench.arrays import expand_ranges, unique_rows
 from kernbench.machine.flit_service import service_fs
 from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import NONE
+from kernels_jit.flits.ports import set_ports
 from kernels_jit.layout import records as r
 from kernels_jit.layout.machine_tables import Routes, Stations
 from kernels_jit.layout.records import NEVER
-from kernels_jit.simulate.op_rows import note_entries
-from kernels_jit.simulate.ports import set_ports
-from kernels_jit.simulate.visit_order import visit_order
+from kernels_jit.loop.op_rows import note_entries
+from kernels_jit.loop.visit_order import visit_order
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

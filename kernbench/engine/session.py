@@ -33,7 +33,7 @@ from kernbench.program.ops import CLOCK, LONGEST_FS
 from kernbench.units import format_ns
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
-from kernels_jit.simulate.op_append import give_rows
+from kernels_jit.loop.op_append import give_rows
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -148,10 +148,10 @@ class Session:
         """One call of the loop of this machine's kind of network. Returns its status."""
         arrays = self._memory.words, self._op.values, self._op.entry, self._times
         if self._memory.credit:
-            from kernels_jit.simulate.credit_loop import run_with_credits
+            from kernels_jit.credits.loop import run_with_credits
 
             return enter(run_with_credits, *arrays, most_work)
-        from kernels_jit.simulate.loop import run
+        from kernels_jit.loop.loop import run
 
         return enter(run, *arrays, self._pool, most_work)
 

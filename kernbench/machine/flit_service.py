@@ -2,7 +2,7 @@
 
 It pays no more than a full one, though the quantum is larger: flits share what a memory serves at once (docs/engine.md).
 
-The compiled loop has the same formula (`kernels_jit.simulate.closed_form.part_fs`); a test compares them.
+The compiled loop has the same formula (`kernels_jit.flits.closed_form.part_fs`); a test compares them.
 """
 
 from __future__ import annotations

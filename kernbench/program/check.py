@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.program.ops import FLITS_MOST, NONE, OPERANDS, ROW_WIDTH, Op
-from kernels_jit.simulate.op_rows import (
+from kernels_jit.loop.op_rows import (
     APART,
     COUNTED_ABOVE,
     COUNTS,

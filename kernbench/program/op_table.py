@@ -17,7 +17,7 @@ class OpTable:
     __slots__ = ("_entries", "_entry", "_op", "_owners", "_put_rows", "_tags", "n")
 
     def __init__(self) -> None:
-        from kernels_jit.simulate.op_append import put_rows  # loads numba, which is not needed without a program
+        from kernels_jit.loop.op_append import put_rows  # loads numba, which is not needed without a program
 
         self._put_rows = put_rows
         self.n = 0  # rows

@@ -70,7 +70,7 @@ class PlanTemplate(NamedTuple):
 
     def write(self, numbers: np.ndarray, starts: np.ndarray, table: OpTable) -> None:
         """Write the rows of plans with these numbers, int64[plan, number], each from its own row on, int64[plan]."""
-        from kernels_jit.simulate.op_append import fill_plans
+        from kernels_jit.loop.op_append import fill_plans
 
         striped = self.offset != NONE
         channels = numbers[:, self.offset[striped] + 1]

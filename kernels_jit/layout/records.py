@@ -318,7 +318,7 @@ ROUTE = record(
     "propagation_fs",
     "direction",
     "packet_flits",  # with credits: of the largest packet of its transfers
-    # Of routes to many destinations: see `simulate.multicast`.
+    # Of routes to many destinations: see `flits.multicast`.
     "destinations",  # how many; 0: this is a route to one
     "branches",  # how many the route of this number has
     "parent",  # the branch at whose end this one begins, or NONE
@@ -329,7 +329,7 @@ ROUTE = record(
     words=16,
 )
 
-# By route, see `simulate.reservations`.
+# By route, see `flits.reservations`.
 RESERVATION = record(
     "held",  # 1: only transfers of this route have passed its stations since it was taken, one at a time
     "transfer",  # the latest of them, until it is freed; or NONE
@@ -363,7 +363,7 @@ FLIT_SHIFT = 25
 FLITS_MOST = 1 << FLIT_SHIFT  # of one transfer
 FLIT_MASK = FLITS_MOST - 1
 
-# Flow control with credits: see `simulate.credit_network`. Cycles are numbered from the start of the run. The actors of a
+# Flow control with credits: see `credits.network`. Cycles are numbered from the start of the run. The actors of a
 # network are its routers, its memories, then the sources of its links by edge. Those of the links of a memory are part of it.
 CREDIT = record(
     "cycle_fs",
@@ -398,7 +398,7 @@ CREDIT = record(
     "block_wakes",  # by actor block the first of these cycles, or NEVER
     "group_wakes",  # the same of every 64 actor blocks, so that few actors are looked at in a large network
     "groups",
-    "vc_requests",  # scratch of a router: see `simulate.credit_router`
+    "vc_requests",  # scratch of a router: see `credits.router`
     "switch_candidates",
     "winners",
     "switch_requests",
@@ -416,7 +416,7 @@ CREDIT = record(
 )
 ACTOR_BLOCK_SHIFT = 5
 BLOCK_ACTORS = 1 << ACTOR_BLOCK_SHIFT
-# By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `simulate.credit_waits`.
+# By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `credits.waits`.
 WAITED = (
     "moves",  # the cycle in which a flit passes the switch
     "pipeline",  # routing, allocation of a virtual channel
@@ -542,7 +542,7 @@ LINK = record(
     words=24,
 )
 # A virtual channel as its receiver knows it, in half a cache line. Only the receiver reads and writes it while flits go on.
-# The INPUT and the index lead to its slots and to the cycle since which its front can be seen. `simulate.credit_vc_states`
+# The INPUT and the index lead to its slots and to the cycle since which its front can be seen. `credits.vc_states`
 # draws its states:
 #
 #     idle ──► routing ──► vc_alloc ──► active ──► idle

@@ -42,7 +42,7 @@ def looped(name: str) -> Callable[..., tuple[object, ...]]:
         return *arguments, *HELD
 
     module, _, loop.__name__ = name.rpartition(".")
-    loop.__module__ = f"kernels_jit.simulate.{module}"
+    loop.__module__ = f"kernels_jit.loop.{module}"
     return loop
 
 
@@ -72,7 +72,7 @@ def spin(seconds: float) -> None:
         pass
 
 
-spin.__module__, spin.__name__ = "kernels_jit.simulate.loop", "run"
+spin.__module__, spin.__name__ = "kernels_jit.loop.loop", "run"
 
 
 def test_a_time_limit_counts_no_compiling(missing: set[str]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from kernbench.engine.network import NetworkBuilder
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernels_jit.layout.records import NEVER
-from kernels_jit.simulate.visit_order import look_ahead
+from kernels_jit.loop.visit_order import look_ahead
 from tests.engine.bare import BareMachine
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernbench.machine.flit_service import service_fs
-from kernels_jit.simulate.closed_form import part_fs
+from kernels_jit.flits.closed_form import part_fs
 
 SIZES = st.integers(1, 1 << 20)
 FLITS = st.tuples(SIZES, SIZES, st.integers(1, 1 << 50))  # bytes, quantum, fs of a full one

@@ -80,7 +80,7 @@ def test_bounds_of_many_points_come_in_parts(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("flow_control", "loop"), [("credit", "credit_loop.run_with_credits"), ("unbounded", "batch.run_points")]
+    ("flow_control", "loop"), [("credit", "loop.run_with_credits"), ("unbounded", "batch.run_points")]
 )
 def test_one_process_compiles_the_loop_that_the_machine_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flow_control: str, loop: str

@@ -1,0 +1,1 @@
+"""Networks with credits: routers, links, memories and sources in windows of cycles."""

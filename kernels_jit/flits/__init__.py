@@ -1,0 +1,1 @@
+"""Transfers and their flits on networks whose queues have no limit."""

@@ -1,0 +1,1 @@
+"""The event loop: threads, events, and passes over the network."""

@@ -1,0 +1,1 @@
+"""Servers of jobs: engines, DMA channels, processors."""

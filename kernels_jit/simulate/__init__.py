@@ -1,1 +1,0 @@
-"""The event loop: threads, servers, transfers and the network."""
