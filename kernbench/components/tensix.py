@@ -29,12 +29,15 @@ class TensixNoc(Part):
 
     kind: ClassVar[str] = "tensix_noc"
     gbs: Gbs = Field(description="bandwidth of a link between routers")
-    hop_ns: Ns = Field(description="time of a hop from router to router")
-    interface_ns: Ns = Field(description="time between a router and an interface")
-    memory_ns: Ns = Field(description="time between an interface and the memory behind it")
-    core_gbs: Gbs = Field(description="bandwidth of an interface of a core, each way")
-    dram_gbs: Gbs = Field(description="bandwidth of an interface of DRAM, each way")
-    l1_link_gbs: Gbs = Field(description="bandwidth between an interface of a core and its L1, each way")
+    hop_ns: Ns = Field(description="time of a hop from router to router, beside that of a flit on the link")
+    interface_ns: Ns = Field(description="time between a router and an interface, beside that of a flit on the link")
+    memory_ns: Ns = Field(
+        description="time between an interface and the memory behind it, beside that of a flit on the link"
+    )
+    core_read_gbs: Gbs = Field(description="bandwidth from L1 to an interface of its core, which answers reads")
+    core_write_gbs: Gbs = Field(description="bandwidth from an interface of a core to its L1")
+    dram_read_gbs: Gbs = Field(description="bandwidth from a bank to an interface of its DRAM, which answers reads")
+    dram_write_gbs: Gbs = Field(description="bandwidth from an interface of DRAM to its bank")
     packet_bytes: MessageBytes = Field(description="most bytes of a packet")
     outstanding: Annotated[Count, Field(le=1024)] = Field(
         description="transactions of an interface under way at once, each way"

@@ -76,6 +76,7 @@ class Builder:
         kind: EdgeKind,
         rate: Rate,
         *,
+        back: Rate | None = None,
         um: int | None = None,
         least_mm: float = 0.0,
         penalty: int = 0,
@@ -83,7 +84,7 @@ class Builder:
         one_way: bool = False,
         ports: tuple[int, int] = (0, 0),
     ) -> None:
-        """Add two directed edges between two nodes.
+        """Add two directed edges between two nodes; the one back has the same rate, or the rate `back`.
 
         Their length is `um`, or the distance along the two axes but at least `least_mm`. `penalty` is added to the weight that
         routing minimises. `delays_fs` is the propagation of a flit there and back if it does not follow from the length.
@@ -95,7 +96,7 @@ class Builder:
             um = round(1000 * max(abs(ax - bx) + abs(ay - by), least_mm))
         weight = um + HOP_UM + penalty
         self.ends += [(a, b, kind, um, weight), (b, a, EdgeKind.CLOSED if one_way else kind, um, weight)]
-        self.rate += [self.rates.setdefault(rate, len(self.rates))] * 2
+        self.rate += [self.rates.setdefault(one, len(self.rates)) for one in (rate, back or rate)]
         self.delay_fs += delays_fs
         self.port += ports
 

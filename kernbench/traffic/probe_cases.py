@@ -155,10 +155,12 @@ def _transactions(machine: Machine, places: TensixPlaces) -> Iterable[Case]:
         (CORE_WRITES, WRITER_NETWORK, RouteKind.WRITE),
         (CORE_READS, READER_NETWORK, RouteKind.READ),
     ):
-        source = places.interface(own, network)
-        hops = partial(_count_links, machine, source, kind)
-        for name, memory in ((OWN_L1, places.l1(own)), *_ends(L1, others, hops), *_ends(DRAM, banks, hops)):
-            yield Case(family, name, names[source], names[memory], kind.name.lower())
+        near, to_dram = places.interface(own, network), places.dram_side(own, network)
+        hops = partial(_count_links, machine, near, kind)
+        for name, memory in ((OWN_L1, places.l1(own)), *_ends(L1, others, hops)):
+            yield Case(family, name, names[near], names[memory], kind.name.lower())
+        for name, memory in _ends(DRAM, banks, partial(_count_links, machine, to_dram, kind)):
+            yield Case(family, name, names[to_dram], names[memory], kind.name.lower())
 
 
 def _count_links(machine: Machine, source: int, kind: RouteKind, memory: int) -> int:

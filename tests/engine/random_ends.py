@@ -69,7 +69,8 @@ def draw_fields(random: Random, family: str) -> dict[str, Any]:
             fields |= {"hbm.turn_ns": some(NS), "hbm.overhead_ns": some(NS), "noc.overhead_ns": some(NS)}
             fields |= {"ns_per_mm": some((0, 1000))}
         case "tensix":
-            fields |= {f"tensix_noc.{name}": gbs() for name in ("gbs", "core_gbs", "dram_gbs", "l1_link_gbs")}
+            ends = [f"{part}_{way}_gbs" for part in ("core", "dram") for way in ("read", "write")]
+            fields |= {f"tensix_noc.{name}": gbs() for name in ("gbs", *ends)}
             fields |= {"tensix_dram.bank_gbs": gbs(), "tensix_dram.burst_bytes": some(SIZES)}
             fields |= {"tensix_noc.hop_ns": some(NS), "tensix_dram.access_ns": some(NS)}
         case _:
@@ -94,7 +95,12 @@ def draw_ways(random: Random, machine: Machine, family: str) -> list[Way]:
             return [(some(sources), some(targets), Intent.PE_DMA, some(moves)) for _ in range(4)]
         case "tensix":
             cores = [(x, y) for y in range(places.h) for x in range(places.w)]
-            sources = [places.interface(core, network) for core in cores for network in (0, 1)]
+            sources = [
+                end(core, network)
+                for end in (places.interface, places.dram_side)
+                for core in cores
+                for network in (0, 1)
+            ]
             targets = [*map(places.l1, cores), *map(places.bank, range(places.grid.banks))]
         case _:
             sources, targets = (

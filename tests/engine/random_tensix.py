@@ -59,7 +59,8 @@ class _Chip:
             arrive = [random.choice((NONE, self.arrivals)) for _ in some]
             thread.multicast(route, self.work.draw(route, nbytes), arrive=arrive, done=done)
         else:
-            route = self.routing.route(interface, random.choice(self.memories), Intent.ALL, kind)
+            end = random.choice((interface, self.places.dram_side(core, network)))
+            route = self.routing.route(end, random.choice(self.memories), Intent.ALL, kind)
             thread.move(route, self.work.draw(route, nbytes), done=done, hold=held)
 
 

@@ -80,13 +80,13 @@ def test_a_core_of_a_chip_writes_and_reads_each_by_its_network() -> None:
         "core_writes/own L1: worker[1][1].niu0:worker[1][1].l1:1:write",
         "core_writes/other L1, near: worker[1][1].niu0:worker[1][2].l1:1:write",
         "core_writes/other L1, far: worker[1][1].niu0:worker[2][2].l1:1:write",
-        "core_writes/DRAM, near: worker[1][1].niu0:dram1:1:write",
-        "core_writes/DRAM, far: worker[1][1].niu0:dram0:1:write",
+        "core_writes/DRAM, near: worker[1][1].niu0.dram:dram1:1:write",
+        "core_writes/DRAM, far: worker[1][1].niu0.dram:dram0:1:write",
         "core_reads/own L1: worker[1][1].niu1:worker[1][1].l1:1:read",
         "core_reads/other L1, near: worker[1][1].niu1:worker[1][2].l1:1:read",
         "core_reads/other L1, far: worker[1][1].niu1:worker[2][2].l1:1:read",
-        "core_reads/DRAM, near: worker[1][1].niu1:dram1:1:read",
-        "core_reads/DRAM, far: worker[1][1].niu1:dram0:1:read",
+        "core_reads/DRAM, near: worker[1][1].niu1.dram:dram1:1:read",
+        "core_reads/DRAM, far: worker[1][1].niu1.dram:dram0:1:read",
     ]
     one_column = told("tensix_tiny", harvested_columns=[2])
     assert "core_writes/other L1: worker[1][1].niu0:worker[2][1].l1:1:write" in one_column

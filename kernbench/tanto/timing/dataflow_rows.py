@@ -32,7 +32,7 @@ class DataflowRows:
         self.network = READER_NETWORK if kind == 0 else WRITER_NETWORK
         self.buffer = RowBuffer(program.thread(f"{places.worker(core)}.{name}/{core[0]},{core[1]}"), lowering.costs)
         self.id = self.buffer.thread.id
-        self.interface = places.interface(core, self.network)
+        self.interface, self._dram_side = places.interface(core, self.network), places.dram_side(core, self.network)
         self.read_server = places.server(core, f"niu{self.network}.read")
         self.write_server = places.server(core, f"niu{self.network}.write")
         label = f"of the {name} kernel on core {core[0]},{core[1]}"
@@ -47,7 +47,8 @@ class DataflowRows:
         key = (node, int(kind))
         found = self._routes.get(key)
         if found is None:
-            found = self._routes[key] = self.lowering.routing.route(self.interface, node, Intent.ALL, kind)
+            end = self._dram_side if node in self.lowering.bank_nodes else self.interface
+            found = self._routes[key] = self.lowering.routing.route(end, node, Intent.ALL, kind)
         return found
 
     # Transactions

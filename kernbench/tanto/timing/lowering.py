@@ -51,7 +51,7 @@ class Lowering:
         self.packet_bytes = int(figures["tensix_noc.packet_bytes"])
         self.signal_bytes = int(figures["tensix_noc.signal_bytes"])
         self.banks = self.places.grid.banks
-        self._bank_nodes = [self.places.bank(bank) for bank in range(self.banks)]
+        self.bank_nodes = [self.places.bank(bank) for bank in range(self.banks)]
         self._ends: dict[int, np.ndarray] = {}  # by thread
         self.read_tag, self.write_tag = program.tag("read", "memory"), program.tag("write", "memory")
         self.multicast_tag, self.signal_tag = program.tag("multicast", "memory"), program.tag("signal", "control")
@@ -67,7 +67,7 @@ class Lowering:
 
     def bank_of(self, page: int) -> int:
         """The node of the bank of a page."""
-        return self._bank_nodes[page % self.banks]
+        return self.bank_nodes[page % self.banks]
 
     def count_pipe(self, part: PipePart) -> None:
         """Make the counters of a pipe on a core."""

@@ -1,9 +1,10 @@
 """The family `tensix`: a chip of Tensix cores, DRAM and Ethernet tiles at their places on two networks.
 
 Each network is a torus whose links lead one way: the first goes east, then south, the second north, then west. A core has an
-interface on each, and both lead to its L1. A DRAM bank is behind one of the ports of its controller, on both networks. The link
-to a memory has a weight that no way over a network reaches, so a route leads through a memory only where no other does, and is
-refused (`shortest_paths`).
+interface on each, and both lead to its L1. A DRAM bank is behind one of the ports of its controller, on both networks. What a
+core moves to or from DRAM begins or ends behind its interface, where packets pass one after the other, each as fast as its
+bank: so a core has the rate of one bank, however many banks it reads from. The link to a memory has a weight that no way over
+a network reaches, so a route leads through a memory only where no other does, and is refused (`shortest_paths`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kernbench.machine.families.tensix.places import (
     NETWORKS,
     TensixShape,
     bank_name,
+    dram_side_name,
     interface_name,
     l1_name,
     router_name,
@@ -140,10 +142,10 @@ def _interfaces(
     place: tuple[int, int],
     memory: int,
     names: Sequence[str],
-    rates: tuple[str, str],
-) -> None:
-    """The interfaces between the routers of a place and the memory there; `rates` are to the router and to the memory."""
-    noc, (x, y) = spec.tensix_noc, place
+    part: str,
+) -> list[int]:
+    """The interfaces between the routers of a place and the memory there, of which `part` is "core" or "dram"."""
+    noc, (x, y), made = spec.tensix_noc, place, list[int]()
     for network, name in enumerate(names):
         interface = builder.node(name, "interface", (x * PITCH_MM, y * PITCH_MM))
         outer, inner = _fs(noc.interface_ns), _fs(noc.memory_ns)
@@ -151,7 +153,7 @@ def _interfaces(
             routers[network, x, y],
             interface,
             EdgeKind.NOC,
-            rate(spec, rates[0]),
+            rate(spec, "tensix_noc.gbs"),
             delays_fs=(outer, outer),
             ports=(_LOCAL, _LOCAL),
         )
@@ -159,17 +161,24 @@ def _interfaces(
             interface,
             memory,
             EdgeKind.NOC,
-            rate(spec, rates[1]),
+            rate(spec, f"tensix_noc.{part}_write_gbs"),
+            back=rate(spec, f"tensix_noc.{part}_read_gbs"),
             penalty=_MEMORY_PENALTY,
             delays_fs=(inner, inner),
         )
+        made.append(interface)
+    return made
 
 
 def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, int], int], x: int, y: int) -> None:
     """A core: its L1, its interfaces, each with a server for its reads and one for its writes, and its engines."""
-    l1 = builder.node(l1_name(x, y), "l1", (x * PITCH_MM, y * PITCH_MM))
+    at = (x * PITCH_MM, y * PITCH_MM)
+    l1 = builder.node(l1_name(x, y), "l1", at)
     names = [interface_name(network, x, y) for network in range(NETWORKS)]
-    _interfaces(builder, spec, routers, (x, y), l1, names, ("tensix_noc.core_gbs", "tensix_noc.l1_link_gbs"))
+    interfaces = _interfaces(builder, spec, routers, (x, y), l1, names, "core")
+    for network, interface in enumerate(interfaces):
+        behind = builder.node(dram_side_name(network, x, y), "interface", at)
+        builder.link(interface, behind, EdgeKind.NOC, rate(spec, "tensix_dram.bank_gbs"), delays_fs=(0, 0))
     for name in names:
         builder.server(f"{name}.read", "dma_read", spec.tensix_noc.outstanding)
         builder.server(f"{name}.write", "dma_write", spec.tensix_noc.outstanding)
@@ -183,7 +192,7 @@ def _bank(
 ) -> None:
     memory = builder.node(bank_name(bank), "dram", (place[0] * PITCH_MM, place[1] * PITCH_MM))
     names = [f"{bank_name(bank)}.niu{network}" for network in range(NETWORKS)]
-    _interfaces(builder, spec, routers, place, memory, names, ("tensix_noc.dram_gbs", "tensix_noc.dram_gbs"))
+    _interfaces(builder, spec, routers, place, memory, names, "dram")
     builder.memory(
         memory,
         stripes=1,

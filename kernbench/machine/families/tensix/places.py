@@ -30,6 +30,11 @@ def interface_name(network: int, x: int, y: int) -> str:
     return f"{worker_name(x, y)}.niu{network}"
 
 
+def dram_side_name(network: int, x: int, y: int) -> str:
+    """The name of the end, at a core's interface on a network, of what it moves to or from DRAM."""
+    return f"{interface_name(network, x, y)}.dram"
+
+
 def l1_name(x: int, y: int) -> str:
     """The name of a core's L1."""
     return f"{worker_name(x, y)}.l1"
@@ -113,6 +118,10 @@ class TensixPlaces(Places):
     def interface(self, core: tuple[int, int], network: int) -> int:
         """The node of a core's interface on a network."""
         return self._nodes[interface_name(network, *self.physical(core))]
+
+    def dram_side(self, core: tuple[int, int], network: int) -> int:
+        """The node at a core's interface on a network where what it moves to or from DRAM begins or ends."""
+        return self._nodes[dram_side_name(network, *self.physical(core))]
 
     def l1(self, core: tuple[int, int]) -> int:
         """The node of a core's L1."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernbench.machine.families.tensix.places import NETWORKS, TensixPlaces, interface_name, l1_name, router_name
+from kernbench.machine.families.tensix.places import (
+    NETWORKS,
+    TensixPlaces,
+    dram_side_name,
+    interface_name,
+    l1_name,
+    router_name,
+)
 from kernbench.machine.view import Box, View, find_wires
 
 if TYPE_CHECKING:
@@ -28,7 +35,9 @@ def tensix_view(machine: Machine) -> View:
                 box_of[machine.node_id[router_name(network, x, y)]] = number
             if kind == "worker":
                 box_of[machine.node_id[l1_name(x, y)]] = number
-                box_of |= {machine.node_id[interface_name(network, x, y)]: number for network in range(NETWORKS)}
+                for network in range(NETWORKS):
+                    box_of[machine.node_id[interface_name(network, x, y)]] = number
+                    box_of[machine.node_id[dram_side_name(network, x, y)]] = number
     wires = find_wires(machine, box_of)
     wires = tuple(
         replace(

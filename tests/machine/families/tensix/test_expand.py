@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,9 +136,9 @@ def test_routers_have_the_clock_of_the_chip_and_stages_of_one_cycle(
         assert port.buffer_flits * machine.flit_bytes == control.packet_flits * machine.flit_bytes == buffer_bytes
 
 
-@pytest.mark.parametrize(("fields", "ns"), [({}, 10.056106), (CREDIT, 11)])
+@pytest.mark.parametrize(("fields", "ns"), [({}, 9.056106), (CREDIT, 10)])
 def test_a_flit_takes_a_hop_in_the_cycles_of_the_chip(fields, ns) -> None:
-    """Nine of wires and routers, and one on the link; with credits up to a whole cycle."""
+    """Eight of wires and routers, and one on the link; with credits up to a whole cycle."""
     machine = load_machine("wormhole_n150", fields)
     ends = [machine.node_name[machine.places.interface((x, 0), 0)] for x in (0, 1, 2)]
     near, far = run_flows(
@@ -146,13 +147,41 @@ def test_a_flit_takes_a_hop_in_the_cycles_of_the_chip(fields, ns) -> None:
     assert far - near - 10**9 == round(ns * 10**6)
 
 
-def test_a_core_reads_its_own_l1_a_flit_a_cycle() -> None:
+def bytes_a_cycle(flows: list[str], kib: int = 64) -> float:
+    """The rate of flows of twice as many bytes after each other, at 1 GHz."""
     machine = load_machine("wormhole_n150")
-    interface, l1 = (
-        machine.node_name[node] for node in (machine.places.interface((0, 0), 0), machine.places.l1((0, 0)))
+    once, twice = (
+        run_flows(machine, parse_flows([flow.format(f"{size}KiB") for flow in flows])).makespan_ns
+        for size in (kib, 2 * kib)
     )
-    short, long = (run_flows(machine, parse_flows([f"{interface}:{l1}:{kib}KiB:read"])).makespan_ns for kib in (4, 8))
-    assert long - short == 4096 / 32
+    return len(flows) * kib * 1024 / (twice - once)
+
+
+CORE, OTHER = "worker[1][1]", "worker[3][4]"
+
+
+PAGE = Path(__file__).parents[4] / "docs" / "tanto.md"
+
+
+@pytest.mark.parametrize(
+    ("says", "flows", "rate"),
+    [
+        ("a core reads from another", [f"{CORE}.niu1:{OTHER}.l1:{{}}:read"], 28.1),
+        ("", [f"{CORE}.niu1:{CORE}.l1:{{}}:read"], 28.1),
+        ("a core writes to another", [f"{CORE}.niu0:{OTHER}.l1:{{}}:write"], 30.3),
+        (
+            "a core reads from three others at once",
+            [f"{CORE}.niu1:worker[{y}][2].l1:{{}}:read" for y in (1, 2, 3)],
+            30.3,
+        ),
+        ("a core reads from one bank", [f"{CORE}.niu1.dram:dram4:{{}}:read"], 22.1),
+        ("", [f"{CORE}.niu1.dram:dram{bank}:{{}}:read" for bank in range(12)], 22.1),
+        ("", [f"worker[{y}][{x}].niu1.dram:dram4:{{}}:read" for x in (1, 2) for y in (1, 2)], 22.1),
+    ],
+)
+def test_reads_writes_and_dram_have_rates_of_their_own(says: str, flows: list[str], rate: float) -> None:
+    assert bytes_a_cycle(flows) == pytest.approx(rate, rel=0.002)
+    assert not says or f"| {says} | {rate} B/ns |" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("topology", ["tensix_tiny", "wormhole_n150"])
@@ -166,6 +195,7 @@ def test_no_cycle_of_channels_is_on_the_ways_of_a_chip(topology: str) -> None:
     kinds = (RouteKind.READ, RouteKind.WRITE)
     for core, network, memory, kind in product(cores, (0, 1), memories, kinds):
         routing.route(chip.interface(core, network), memory, Intent.ALL, kind)
+        routing.route(chip.dram_side(core, network), memory, Intent.ALL, kind)
     tables, ways = routing.tables(), []
     for start, end in pairwise(tables.start.tolist()):
         steps = [step for step in range(start, end) if tables.station[step] < machine.edge_count]
