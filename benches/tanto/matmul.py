@@ -38,6 +38,7 @@ from kernbench.tanto.api import (
 from kernbench.tanto.context import LEAST_CORRELATION
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
+from kernbench.tanto.timing.transfer_costs import TransferCosts
 
 DTYPES = ("bfloat16", "float16", "float32", "bfloat8_b", "bfloat4_b")
 FIDELITIES = ("chip", "lofi", "hifi2", "hifi3", "hifi4")
@@ -124,8 +125,8 @@ class Estimate:
         round_trip = (grid.width + grid.height) * noc["hop_ns"] + 4 * noc["interface_ns"] + 2 * noc["memory_ns"]
         # A block is read, its receivers are waited for, and it is sent.
         self.turn = (2 * round_trip + figures["tensix_dram.access_ns"]) * clock
-        issue = core["issue_cycles"] + core["page_cycles"]
-        self.bring = max(tile / min(noc["core_gbs"], noc["dram_gbs"]) * clock, issue)  # a tile of DRAM by a core
+        costs = TransferCosts.of(core)
+        self.bring = max(tile / min(noc["core_gbs"], noc["dram_gbs"]) * clock, costs.page + costs.read)  # a tile of DRAM
         self.dram = tile / (device.places.grid.banks * figures["tensix_dram.bank_gbs"]) * clock  # by all
         self.shards = layout == "l1"
         self.unpack, self.copy = tile / core["unpack_bytes"], sums_of(fmt).bytes_of(TILE) / core["unpack_bytes"]
@@ -199,11 +200,11 @@ class Product:
         self.program = Program(tanto.device, "matmul")
         self.grid = Grid((0, 0, shares.columns - 1, shares.rows - 1))
         part = blocks.part_m * blocks.part_n
-        whole = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n) * blocks.parts * part
+        self.parts = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n) * blocks.parts  # of a core
         self.b = Global(self.device, dtype, shares.k * self.n * TILE)
         if layout == "l1":
             self.a = Local(self.device, self.grid, dtype, shares.m * shares.shard_k * TILE)
-            self.c = Local(self.device, self.grid, dtype, whole * TILE)
+            self.c = Local(self.device, self.grid, dtype, self.parts * part * TILE)
         else:
             self.a, self.c = (Global(self.device, dtype, size * TILE) for size in (self.m * shares.k, self.m * self.n))
         sums = sums_of(find_format(dtype)).name
@@ -211,7 +212,7 @@ class Product:
         self.pb = self._pipe(INPUT, dtype, FRAMES, blocks.k * blocks.n)
         self.sums = self._pipe(INTERMED, sums, blocks.parts if blocks.k < shares.k else 1, part)
         self.pc = (
-            Pipe(self.program, self.grid, OUTPUT, dtype, whole, part, self.c)
+            Pipe(self.program, self.grid, OUTPUT, dtype, self.parts * part, part, self.c)
             if layout == "l1"
             else self._pipe(OUTPUT, dtype, blocks.parts, part)
         )
@@ -231,21 +232,20 @@ class Product:
         math.set_args(grid, [self.pa, self.pb, self.sums, self.pc, *sizes, *parts])
         ready_a, valid_a, ready_b, valid_b = (Semaphore(self.program, grid) for _ in range(SEMAPHORES))
         columns = [self.places.physical((x, 0))[0] for x in range(shares.columns)]
-        bits = sum(1 << x for x in columns)
-        target = self.b if shards else self.c  # with shards nothing is written
+        rows = [self.places.physical((0, y))[1] for y in range(shares.rows)]
         for x, y in grid:
             here, row = self.places.physical((x, y))
-            ends = columns[0], columns[-1]
+            ends, start = (columns[0], columns[-1]), (x * shares.n, self.n)
             if shards:
-                along = [shares.shard_k, bits, *ends, here, row, shares.columns - 1]
-                reader.set_args((x, y), [self.a, self.pa, ready_a, valid_a, *sizes, *along])
+                placed = [shares.shard_k, sum(1 << one for one in columns), *ends, here, row, shares.columns - 1]
+                counts = [blocks.part_m * blocks.part_n, self.parts]
+                reader.set_args((x, y), [self.a, self.pa, self.pc, ready_a, valid_a, *sizes, *counts, *placed])
             else:
-                along = [*ends, row, shares.columns - 1]
-                reader.set_args((x, y), [self.a, self.pa, ready_a, valid_a, int(x == 0), y * shares.m, *sizes, *along])
-            down = [here, *(self.places.physical((0, end))[1] for end in (0, shares.rows - 1)), shares.rows - 1]
-            start = [int(y == 0), int(shards), y * shares.m, x * shares.n, self.n]
-            objects = [self.b, target, self.pb, self.pc, ready_b, valid_b]
-            writer.set_args((x, y), [*objects, *start, *sizes, *parts, *down])
+                objects = [self.a, self.c, self.pa, self.pc, ready_a, valid_a]
+                placed = [*ends, row, shares.columns - 1]
+                reader.set_args((x, y), [*objects, int(x == 0), y * shares.m, *start, *sizes, *parts, *placed])
+            placed = [here, rows[0], rows[-1], shares.rows - 1]
+            writer.set_args((x, y), [self.b, self.pb, ready_b, valid_b, int(y == 0), *start, *sizes, *placed])
 
     def shard(self, a: np.ndarray) -> np.ndarray:
         """The shards of A, core by core and tile by tile, of A as a matrix of whole tiles; without layout `l1` its tiles."""
@@ -276,8 +276,7 @@ class Product:
                 part = np.zeros(frame, np.float32)
                 part[: rows * columns * TILE] = matrix_to_tiles(c[y : y + rows * SIDE, x : x + columns * SIDE])
                 found.append(part)
-        whole = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n) * blocks.parts * frame
-        return np.pad(np.concatenate(found), (0, whole - len(found) * frame))
+        return np.pad(np.concatenate(found), (0, (self.parts - len(found)) * frame))
 
 
 @bench(

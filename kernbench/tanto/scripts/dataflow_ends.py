@@ -174,7 +174,9 @@ class DataflowObject(ABC):
             else:
                 script.far.add((*dst.name, core))
             self.check_read_frame(src, count)
-            script.transfer(script.rows.places.l1(core), self.fmt.bytes_of(count), write=True, find_cycles=script.costs.begin)
+            script.transfer(
+                script.rows.places.l1(core), self.fmt.bytes_of(count), write=True, find_cycles=script.costs.begin
+            )
 
     write_pipe = write_local
 

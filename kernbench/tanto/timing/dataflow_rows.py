@@ -92,7 +92,9 @@ class DataflowRows:
             stop = number * page + page
             if stop > end:
                 stop = end
-            row = self._issue(c, lowering.bank_of(number), fmt.bytes_of(stop - at), write=write, find_cycles=find_cycles)
+            row = self._issue(
+                c, lowering.bank_of(number), fmt.bytes_of(stop - at), write=write, find_cycles=find_cycles
+            )
             at, find_cycles = stop, costs.page
         if row is None:
             self.buffer.spend(c, find_cycles + (costs.write if write else costs.read))
