@@ -69,7 +69,7 @@ class Global(_Numbered):
 
 
 class Local(_Numbered):
-    """A local buffer of a program, or of a device, where it outlives programs."""
+    """A local buffer of a program, or of a device, where it outlives programs and the host can write and read it."""
 
     letter = "l"
 
@@ -79,6 +79,8 @@ class Local(_Numbered):
         self.of_device = not isinstance(owner, Program)
         if isinstance(owner, Program):
             owner.locals.append(self.spec)
+        else:
+            owner.make_local(self.id, format, size, grid)
 
 
 class Pipe(_Numbered):
@@ -199,12 +201,12 @@ class Queue:
         self.device, self.numbers, self.mode = device, numbers, mode
         self._work: list[tuple[Any, ...]] = []
 
-    def enqueue_write(self, buffer: Global, values: np.ndarray) -> None:
-        """Write a global buffer."""
+    def enqueue_write(self, buffer: Global | Local, values: np.ndarray) -> None:
+        """Write a global buffer, or a local of the device, core by core."""
         self._work.append(("write", buffer, np.array(values)))
 
-    def enqueue_read(self, buffer: Global, into: np.ndarray) -> None:
-        """Read a global buffer into an array of as many elements."""
+    def enqueue_read(self, buffer: Global | Local, into: np.ndarray) -> None:
+        """Read a global buffer, or a local of the device, into an array of as many elements."""
         self._work.append(("read", buffer, into))
 
     def enqueue_program(self, program: Program) -> None:
@@ -217,11 +219,11 @@ class Queue:
         self._work = []
         for what, *rest in work:
             if what == "write":
-                self.device.write(rest[0].id, rest[1])
+                self.device.write(rest[0].id, rest[1], rest[0].letter)
             elif what == "read":
-                found = self.device.read(rest[0].id)
+                found = self.device.read(rest[0].id, rest[0].letter)
                 if rest[1].size != found.size:
-                    raise InputError(f"global {rest[0].id} has {found.size:,} elements, the array {rest[1].size:,}")
+                    raise InputError(f"buffer {rest[0].id} has {found.size:,} elements, the array {rest[1].size:,}")
                 rest[1].reshape(-1)[:] = found
             else:
                 program: Program = rest[0]

@@ -92,30 +92,41 @@ class Device:
         found, known = find_format(fmt), self.globals.get(id)
         if known is not None and (known.fmt, known.size, known.page) == (found, size, page):
             return known
-        if size * found.bytes > MOST_DRAM:
+        if found.bytes_of(size) > MOST_DRAM:
             raise InputError(f"global {id}: {size:,} elements of {found.name} do not fit into the chip's DRAM")
         made = self.globals[id] = GlobalBuffer(id, found, size, page)
         if id in self.initial:
             self.write(id, self.initial[id])
         return made
 
-    def write(self, id: int, values: np.ndarray | bytes) -> None:
-        """Write a global buffer from the host; bytes are those of its storage. Errors: InputError for another size."""
-        buffer = self.globals[id]
-        if isinstance(values, bytes):
-            if len(values) != buffer.data.nbytes:
-                raise InputError(f"global {id} has {buffer.data.nbytes:,} bytes; got {len(values):,}")
-            stored = np.frombuffer(values, buffer.fmt.storage)
-        else:
-            stored = from_host(values, buffer.fmt, nearest=self.nearest)
-        if len(stored) != buffer.size:
-            raise InputError(f"global {id} has {buffer.size:,} elements; got {len(stored):,}")
-        buffer.data[:] = stored
+    def write(self, id: int, values: np.ndarray | bytes, letter: str = "g") -> None:
+        """Write a global buffer ("g") or a local that outlives programs ("l") from the host. Errors: InputError for another size.
 
-    def read(self, id: int) -> np.ndarray:
-        """A global buffer as the host gets it: float32 for bfloat16, else its own type."""
-        buffer = self.globals[id]
-        return to_host(buffer.data, buffer.fmt)
+        Bytes are those of the storage. A local has the elements of its cores one after the other, in the order of its grid.
+        """
+        what, parts = self._parts(id, letter)
+        fmt, size = parts[0].fmt, sum(part.size for part in parts)
+        if isinstance(values, bytes):
+            nbytes = size * fmt.storage.itemsize
+            if len(values) != nbytes:
+                raise InputError(f"{what} has {nbytes:,} bytes; got {len(values):,}")
+            stored = np.frombuffer(values, fmt.storage)
+        else:
+            stored = from_host(values, fmt, nearest=self.nearest)
+        if len(stored) != size:
+            raise InputError(f"{what} has {size:,} elements; got {len(stored):,}")
+        for part, at in zip(parts, np.cumsum([0, *(part.size for part in parts)]).tolist(), strict=False):
+            part.data[:] = stored[at : at + part.size]
+
+    def read(self, id: int, letter: str = "g") -> np.ndarray:
+        """A buffer, as for `write`, as the host gets it: float32 for bfloat16 and block formats, else its own type."""
+        _, parts = self._parts(id, letter)
+        return to_host(np.concatenate([part.data for part in parts]), parts[0].fmt)
+
+    def _parts(self, id: int, letter: str) -> tuple[str, list[GlobalBuffer] | list[LocalPart]]:
+        if letter == "l":
+            return f"local {id}", list(self.locals[id].values())
+        return f"global {id}", [self.globals[id]]
 
     def make_local(self, id: int, fmt: str, size: int, cores: Iterable[Core]) -> dict[Core, LocalPart]:
         """The parts of a local that outlives programs, the same as before if it is alike."""

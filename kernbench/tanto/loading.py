@@ -108,10 +108,11 @@ class ProgramLoader:
             everywhere = (0, 0, self.run.places.w - 1, self.run.places.h - 1)
             cores = cores_of(one.ranges or [everywhere], f"device local {one.id}", self.run)
             parts = self.run.locals[one.id] = self.device.make_local(one.id, one.fmt, one.size, cores)
+            self.run.device_locals.add(one.id)
             for part in parts.values():
                 part.begin()
         for one in self.spec.locals:
-            self._check_size(find_format(one.fmt).bytes * one.size, f"local {one.id}")
+            self._check_size(find_format(one.fmt).bytes_of(one.size), f"local {one.id}")
             cores, fmt = cores_of(one.ranges, f"local {one.id}", self.run), find_format(one.fmt)
             self.run.locals[one.id] = {core: LocalPart(one.id, core, fmt, one.size) for core in cores}
 
@@ -120,10 +121,10 @@ class ProgramLoader:
             fmt, what = find_format(one.fmt), f"pipe {one.id}"
             if one.frame > one.tiles:
                 raise InputError(f"{what}: a frame of {one.frame} tiles is larger than the pipe, which has {one.tiles}")
-            self._check_size(fmt.bytes * one.tiles * TILE, what)
+            self._check_size(fmt.bytes_of(one.tiles * TILE), what)
             parts = self.run.pipes[one.id] = {}
             for core in cores_of(one.ranges, what, self.run):
-                under = self._local_under(one.local, core, what, fmt.bytes * one.tiles * TILE)
+                under = self._local_under(one.local, core, what, fmt.bytes_of(one.tiles * TILE))
                 count = one.tiles * TILE
                 data = np.zeros(count, fmt.storage) if under is None else under.data.view(fmt.storage)[:count]
                 part = parts[core] = PipePart(one.id, core, one.kind, fmt, one.tiles, one.frame, data)
@@ -138,8 +139,9 @@ class ProgramLoader:
         if id not in self.run.locals:
             raise InputError(f"{what} lies over local {id}, which the program does not have")
         under = self.run.locals[id].get(core)
-        if under is None or under.data.nbytes < nbytes:
-            there = "is not on the core" if under is None else f"has {under.data.nbytes:,} bytes, the pipe {nbytes:,}"
+        room = 0 if under is None else under.fmt.bytes_of(under.size)
+        if under is None or room < nbytes:
+            there = "is not on the core" if under is None else f"has {room:,} bytes, the pipe {nbytes:,}"
             raise InputError(f"{what} on core {core[0]},{core[1]} lies over local {id}, which {there}")
         return under
 
@@ -191,7 +193,7 @@ class ProgramLoader:
         for core in cores:
             kernel = RunningKernel(self.run, spec.kind, core, made.unit)
             call = made.bind(self.binder, spec, kernel, params)
-            if isinstance(made, TranslatedKernel) and not self.spec.device_locals:  # whose elements outlive the run
+            if isinstance(made, TranslatedKernel):
                 kernel.alone = Alone(made.function, call.args, repr(spec.args.get(f"{core[0]},{core[1]}")))
             if made.unit.reads_data:
                 self.binder.note_looks(spec, kernel)
@@ -203,7 +205,9 @@ class ProgramLoader:
         made = self.device.kernel(source, params, DEFAULT_ELEMENT)
         given = next(iter(spec.args.values()), list[Any]())
         formats = self.binder.element_formats(made.unit, given)
-        if len(formats) == 1 and "T" not in self.device.defines and (element := formats.pop()) != DEFAULT_ELEMENT:
+        element = formats.pop() if len(formats) == 1 else DEFAULT_ELEMENT
+        is_type = element != DEFAULT_ELEMENT and not find_format(element).magnitude  # a block format is no type
+        if is_type and "T" not in self.device.defines:
             made = self.device.kernel(source, params, element)
         check_kind(made.unit, spec.kind)
         self.run.numbers |= made.unit.reads_data

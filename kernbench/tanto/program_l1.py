@@ -50,5 +50,5 @@ def _bytes_of(one: LocalSpec | PipeSpec | SemaphoreSpec) -> int:
     if isinstance(one, SemaphoreSpec):
         return _SEMAPHORE_BYTES
     if isinstance(one, PipeSpec):
-        return one.tiles * TILE * find_format(one.fmt).bytes if one.local < 0 else 0
-    return one.size * find_format(one.fmt).bytes
+        return find_format(one.fmt).bytes_of(one.tiles * TILE) if one.local < 0 else 0
+    return find_format(one.fmt).bytes_of(one.size)

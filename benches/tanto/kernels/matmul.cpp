@@ -1,28 +1,103 @@
-// Products of blocks of tiles, summed up in the slots of one math object.
-void kernel(
-        pipe<T> pa, pipe<T> pb, pipe<T> pc, uint32 blocks, uint32 k_tiles, uint32 block_m, uint32 block_n) {
-    pa.set_frame(block_m);
-    pb.set_frame(block_n);
-    pc.set_frame(block_m * block_n);
-    for (uint32 block = 0; block < blocks; block++) {
-        math<T> acc;
-        for (uint32 k = 0; k < k_tiles; k++) {
-            pa.wait_front();
-            pb.wait_front();
-            uint32 slot = 0;
-            for (uint32 i = 0; i < block_m; i++) {
-                for (uint32 j = 0; j < block_n; j++) {
-                    acc.matmul(pa, pb, i, j, slot, false);
-                    slot++;
-                }
+// Products of blocks of tiles. A block of C is made in parts that fit into the slots; between the blocks of K the sums wait in L1.
+uint32 least(uint32 a, uint32 b) {
+    return a < b ? a : b;
+}
+
+// Adds to the slots the products of some rows of a block of A and some columns of one of B.
+void multiply(
+        math<T> acc,
+        pipe<T> pa,
+        pipe<T> pb,
+        uint32 row,
+        uint32 rows,
+        uint32 column,
+        uint32 columns,
+        uint32 depth,
+        uint32 width) {
+    uint32 b = column;
+    for (uint32 k = 0; k < depth; k++) {
+        uint32 slot = 0;
+        uint32 a = row * depth + k;
+        for (uint32 i = 0; i < rows; i++) {
+            for (uint32 j = 0; j < columns; j++) {
+                acc.matmul(pa, pb, a, b + j, slot, false);
+                slot++;
             }
-            pa.pop_front();
-            pb.pop_front();
+            a += depth;
         }
-        pc.reserve_back();
-        for (uint32 slot = 0; slot < block_m * block_n; slot++) {
-            acc.pack(slot, pc);
+        b += width;
+    }
+}
+
+void pack(math<T> acc, pipe<T> into, uint32 tiles) {
+    into.reserve_back();
+    for (uint32 slot = 0; slot < tiles; slot++) {
+        acc.pack(slot, into);
+    }
+    into.push_back();
+}
+
+void kernel(
+        pipe<T> pa,
+        pipe<T> pb,
+        pipe<T> sums,
+        pipe<T> pc,
+        uint32 m_tiles,
+        uint32 k_tiles,
+        uint32 n_tiles,
+        uint32 block_m,
+        uint32 block_k,
+        uint32 block_n,
+        uint32 part_m,
+        uint32 part_n) {
+    bool is_one_part = part_m >= block_m && part_n >= block_n;
+    pa.set_frame(block_m * block_k);
+    pb.set_frame(block_k * block_n);
+    sums.set_frame(part_m * part_n);
+    pc.set_frame(part_m * part_n);
+    for (uint32 m = 0; m < m_tiles; m += block_m) {
+        uint32 height = least(block_m, m_tiles - m);
+        for (uint32 n = 0; n < n_tiles; n += block_n) {
+            uint32 width = least(block_n, n_tiles - n);
+            if (is_one_part) {
+                math<T> acc;
+                for (uint32 k = 0; k < k_tiles; k += block_k) {
+                    pa.wait_front();
+                    pb.wait_front();
+                    multiply(acc, pa, pb, 0, height, 0, width, least(block_k, k_tiles - k), width);
+                    pa.pop_front();
+                    pb.pop_front();
+                }
+                pack(acc, pc, height * width);
+                continue;
+            }
+            for (uint32 k = 0; k < k_tiles; k += block_k) {
+                uint32 depth = least(block_k, k_tiles - k);
+                pa.wait_front();
+                pb.wait_front();
+                for (uint32 i = 0; i < height; i += part_m) {
+                    uint32 rows = least(part_m, height - i);
+                    for (uint32 j = 0; j < width; j += part_n) {
+                        uint32 columns = least(part_n, width - j);
+                        math<T> acc;
+                        if (k != 0) {
+                            sums.wait_front();
+                            for (uint32 slot = 0; slot < rows * columns; slot++) {
+                                acc.copy(sums, slot, slot);
+                            }
+                            sums.pop_front();
+                        }
+                        multiply(acc, pa, pb, i, rows, j, columns, depth, width);
+                        if (k + depth < k_tiles) {
+                            pack(acc, sums, rows * columns);
+                        } else {
+                            pack(acc, pc, rows * columns);
+                        }
+                    }
+                }
+                pa.pop_front();
+                pb.pop_front();
+            }
         }
-        pc.push_back();
     }
 }

@@ -67,7 +67,7 @@ class RunningKernel(Kernel):
         """A new math object. Errors: TantoError while another is alive."""
         if self.alive_math is not None:
             raise self.error("a second math object while one is alive; end the scope of the first")
-        slots = max(1, self.run.destination_bytes // (TILE * find_format(element).bytes))
+        slots = max(1, self.run.destination_bytes // (TILE * find_format(element).storage.itemsize))
         self.compute.begin(self.c)
         made = self.alive_math = MathObject(self.run, self, slots, find_format(element))
         return made
@@ -114,7 +114,7 @@ class RunningKernel(Kernel):
             self.run.races.note_tile(self, src.part, block - 1, last, self.compute.next_unpack(after=1))
         if block:
             dst.check_room(f"{call} into", dst.packed * TILE, block * TILE)
-        self.compute.relayout(self.c, block, src.part.fmt.bytes, dst.part.fmt.bytes)
+        self.compute.relayout(self.c, block, src.part.fmt, dst.part.fmt)
         at = dst.packed * TILE
         dst.packed += block
         if not self.run.numbers or not block:

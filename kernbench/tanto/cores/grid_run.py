@@ -35,6 +35,7 @@ class GridRun:
         self.numbers, self.nearest = numbers, nearest
         self.destination_bytes = int(self.lowering.core_figures["destination_bytes"])
         self.locals: dict[int, dict[Core, LocalPart]] = {}
+        self.device_locals: set[int] = set()  # those that outlive the run
         self.pipes: dict[int, dict[Core, PipePart]] = {}
         self.semaphores: dict[int, dict[Core, SemaphorePart]] = {}
         self.over: dict[int, list[PipePart]] = {}  # pipes over a local's part, by its id()
@@ -137,11 +138,11 @@ class GridRun:
         used: dict[Core, list[tuple[int, str]]] = {}
         for parts in (*self.locals.values(),):
             for core, part in parts.items():
-                used.setdefault(core, []).append((part.data.nbytes, str(part)))
+                used.setdefault(core, []).append((part.fmt.bytes_of(part.size), str(part)))
         covered = {id(pipe) for pipes in self.over.values() for pipe in pipes}
         for pipes in self.pipes.values():
             for core, pipe in pipes.items():
-                size = 0 if id(pipe) in covered else pipe.tiles * TILE * pipe.fmt.bytes
+                size = 0 if id(pipe) in covered else pipe.fmt.bytes_of(pipe.tiles * TILE)
                 used.setdefault(core, []).append((size, str(pipe)))
         for semaphores in self.semaphores.values():
             for core, semaphore in semaphores.items():

@@ -91,4 +91,4 @@ class LocalEnd(CopyEnd[LocalPart]):
         if part.pollers:
             part.changed()
         for pipe in self.run.pipes_over(part):
-            pipe.forget_bytes(offset * part.fmt.bytes, len(values) * part.fmt.bytes)
+            pipe.forget_bytes(part.fmt.bytes_of(offset), part.fmt.bytes_of(len(values)))

@@ -82,7 +82,7 @@ class MathObject:
         pipe.check_room("pack into", pipe.packed * TILE, TILE)
         at = (pipe.written_tiles + pipe.packed) % part.tiles
         pipe.packed += 1
-        self.rows.pack(self.kernel.c, part.fmt.bytes)
+        self.rows.pack(self.kernel.c, part.fmt.bytes_of(TILE))
         if not self.numbers:
             return
         slot = self.slots[index]
@@ -119,7 +119,7 @@ class MathObject:
         """A tile to a slot."""
         self.check(slot)
         found = self.tile(pipe, source)
-        self.rows.matrix(self.kernel.c, "copy", pipe.part.fmt.bytes)
+        self.rows.matrix(self.kernel.c, "copy", self.rows.sources.take(pipe.part.fmt))
         if self.numbers and found is not None:
             self.slots[slot] = found.copy()
 
@@ -127,7 +127,7 @@ class MathObject:
         """A transposed tile to a slot."""
         self.check(slot)
         found = self.tile(pipe, source)
-        self.rows.matrix(self.kernel.c, "transpose", pipe.part.fmt.bytes)
+        self.rows.matrix(self.kernel.c, "transpose", self.rows.sources.take(pipe.part.fmt))
         if self.numbers and found is not None:
             self.slots[slot] = found.T.copy()
 
@@ -135,7 +135,10 @@ class MathObject:
         """Add a product of tiles to a slot."""
         self.check(slot)
         left, right = self.tile(a, ia), self.tile(b, ib)
-        self.rows.matrix(self.kernel.c, "matmul", max(a.part.fmt.bytes, b.part.fmt.bytes))
+        size = self.rows.sources.multiply(
+            (a.part.id, a.read_tiles + ia), a.part.tile_bytes, (b.part.id, b.read_tiles + ib), b.part.tile_bytes
+        )
+        self.rows.matrix(self.kernel.c, "matmul", size)
         if left is None or right is None or not self.numbers:
             return
         product = left @ (right.T if transpose else right)
@@ -149,7 +152,7 @@ class MathObject:
         """A sum, difference or product of two tiles, the second one broadcast."""
         self.check(slot)
         left, right = self.tile(a, ia), self.tile(b, ib)
-        self.rows.matrix(self.kernel.c, operation, max(a.part.fmt.bytes, b.part.fmt.bytes))
+        self.rows.matrix(self.kernel.c, operation, self.rows.sources.take(a.part.fmt, b.part.fmt))
         if left is None or right is None or not self.numbers:
             return
         if form == "rows":
@@ -164,7 +167,7 @@ class MathObject:
         """A scaled sum or maximum over rows, columns or all, accumulated in a slot."""
         self.check(slot)
         source, scale = self.tile(a, ia), self.tile(b, ib)
-        self.rows.matrix(self.kernel.c, "reduce", max(a.part.fmt.bytes, b.part.fmt.bytes))
+        self.rows.matrix(self.kernel.c, "reduce", self.rows.sources.take(a.part.fmt, b.part.fmt))
         if source is None or scale is None or not self.numbers:
             return
         axis = {"rows": 1, "cols": 0, "scalar": None}[way]

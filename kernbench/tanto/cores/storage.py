@@ -22,11 +22,10 @@ _MOST_ELEMENTS = 64  # of a write whose values are kept for those that poll
 class GlobalBuffer:
     """A buffer in DRAM, in pages that are dealt round robin over the banks."""
 
-    __slots__ = ("data", "element_bytes", "fmt", "id", "page", "size")
+    __slots__ = ("data", "fmt", "id", "page", "size")
 
     def __init__(self, id: int, fmt: Format, size: int, page: int) -> None:
         self.id, self.fmt, self.size, self.page = id, fmt, size, page
-        self.element_bytes = fmt.bytes
         self.data = np.zeros(size, fmt.storage)
 
     def __str__(self) -> str:
@@ -104,13 +103,13 @@ class PipePart:
     """A pipe on one core: a ring of tiles, how many were pushed and popped, and who waits for that to change."""
 
     __slots__ = (
-        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "twins",
-        "waited", "waiters",
+        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tile_bytes", "tiles",
+        "twins", "waited", "waiters",
     )  # fmt: skip
 
     def __init__(self, id: int, core: Core, kind: int, fmt: Format, tiles: int, frame: int, data: np.ndarray) -> None:
         self.id, self.core, self.kind, self.fmt, self.tiles, self.frame = id, core, kind, fmt, tiles, frame
-        self.data = data
+        self.data, self.tile_bytes = data, fmt.bytes_of(TILE)
         self.pushed = self.popped = self.waited = 0  # tiles; waited: that a kernel waited for, or popped
         self.pushes: list[tuple[int, int, int]] = []  # (tiles pushed with it, thread, row) of each push
         self.waiters: list[Kernel] = []
@@ -127,11 +126,11 @@ class PipePart:
         self.matrices[begin:end] = [None] * (min(end, self.tiles) - begin)
         for twin in self.twins:
             if twin is not self:
-                twin.forget_bytes(first * self.fmt.bytes, count * self.fmt.bytes)
+                twin.forget_bytes(self.fmt.bytes_of(first), self.fmt.bytes_of(count))
 
     def forget_bytes(self, first: int, count: int) -> None:
         """Forget the matrices of tiles that bytes from `first` on were written to."""
-        size = TILE * self.fmt.bytes
+        size = self.tile_bytes
         begin, end = first // size, min((first + count + size - 1) // size, self.tiles)
         self.matrices[begin:end] = [None] * max(0, end - begin)
 

@@ -139,12 +139,12 @@ class CopyEnd(ABC, Generic[Part]):
 
     def element_of(self, stored: np.ndarray) -> int | float:
         """The first of elements as they are stored."""
-        part = self.part
+        part, storage = self.part, self.part.fmt.storage
         if self.element is not None and self.element.kind == "float":
             return float(part.fmt.to_float(stored)[0])
         value = stored[0]
-        if part.fmt.storage.kind == "f":
-            return int(stored.view(f"u{part.fmt.bytes}")[0]) if self._takes_bits() else int(value)
+        if storage.kind == "f":
+            return int(stored.view(f"u{storage.itemsize}")[0]) if self._takes_bits() else int(value)
         return wrap_value(int(value), self.element or UINT32)
 
     def set(self, index: int, value: int | float) -> None:
@@ -155,14 +155,14 @@ class CopyEnd(ABC, Generic[Part]):
             stored = part.fmt.from_float(np.array([value], np.float32), nearest=self.run.nearest)
         elif storage.kind == "f":
             stored = (
-                np.array([value], np.uint64).astype(f"u{part.fmt.bytes}").view(storage)
+                np.array([value], np.uint64).astype(f"u{storage.itemsize}").view(storage)
                 if self._takes_bits()
                 else np.array([value], storage)
             )
         else:
             stored = (
-                np.array([value & ((1 << 8 * part.fmt.bytes) - 1)], np.uint64)
-                .astype(f"u{part.fmt.bytes}")
+                np.array([value & ((1 << 8 * storage.itemsize) - 1)], np.uint64)
+                .astype(f"u{storage.itemsize}")
                 .view(storage)
             )
         self.check_room("set of", index, 1)
@@ -208,7 +208,7 @@ class CopyEnd(ABC, Generic[Part]):
         self.check_room("read into", dst, count)
         if core == self.kernel.core:
             src.check_there("read from", src_offset, count)
-        row = self.kernel.flow.read_core(self.kernel.c, core, count * self.part.fmt.bytes)
+        row = self.kernel.flow.read_core(self.kernel.c, core, self.part.fmt.bytes_of(count))
         if core == self.kernel.core:
             self.run.races.note_source(self.kernel, part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
@@ -228,7 +228,7 @@ class CopyEnd(ABC, Generic[Part]):
             dst.check_room("write into", dst_offset, count)
         self.check_there("write from", src, count)
         row = self.kernel.flow.write_core(
-            self.kernel.c, core, count * self.part.fmt.bytes, dst.arrival(part, dst_offset, count)
+            self.kernel.c, core, self.part.fmt.bytes_of(count), dst.arrival(part, dst_offset, count)
         )
         self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
         if core != self.kernel.core:
@@ -259,7 +259,7 @@ class CopyEnd(ABC, Generic[Part]):
             dst.check_target(part, dst_offset, count)
         self.check_room("write_mcast from", src, count)
         arrive = [dst.arrival(part, dst_offset, count) for part in parts]
-        row = self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
+        row = self.kernel.flow.multicast(self.kernel.c, cores, self.part.fmt.bytes_of(count), arrive)
         self.run.races.note_write(self.kernel, self.part, self.multicast_base() + src, count, row)
         for part in parts:
             if part.core != self.kernel.core:
@@ -297,7 +297,7 @@ class CopyEnd(ABC, Generic[Part]):
             )
         self.check_room("move into", dst, count)
         src.check_there("move from", src_offset, count)
-        row = self.kernel.flow.move(self.kernel.c, count * self.part.fmt.bytes)
+        row = self.kernel.flow.move(self.kernel.c, self.part.fmt.bytes_of(count))
         self._keep_context()
         self.run.races.note_source(self.kernel, src.part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)

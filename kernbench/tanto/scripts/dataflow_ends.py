@@ -16,6 +16,7 @@ from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart, PipePart, SemaphorePart
+    from kernbench.tanto.formats import Format
     from kernbench.tanto.scripts.dataflow_script import DataflowScript
 
 
@@ -26,8 +27,10 @@ class DataflowObject(ABC):
     """What locals and pipes have in common."""
 
     script: DataflowScript
-    size = bytes = 0  # elements of a part, bytes of an element
+    size = 0  # elements of a part
+    fmt: Format
     room = 0  # elements of the part on this core, if this kernel may write there
+    outlives = False  # the run
     name: tuple[str, int]  # letter and id
     begin = 0  # the element at which the frame begins that is written next
     source: GlobalBuffer | None = None  # of the reads last begun, their elements, and their forms by offset there
@@ -78,8 +81,8 @@ class DataflowObject(ABC):
 
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
-        if not isinstance(value, float) and value < 0:
-            raise Unscripted  # not all formats take it
+        if (not isinstance(value, float) and value < 0) or self.outlives:
+            raise Unscripted  # not all formats take it, and the next program may read what a local of the device has
         self.part_on(self.script.core)
         if not 0 <= index < self.size or self.name in self.script.writes_pending:
             raise Unscripted
@@ -107,7 +110,7 @@ class DataflowObject(ABC):
 
     def _find_read(self, src: GlobalBuffer, src_offset: int, count: int) -> int | None:
         """The form of a read of one packet, or None for another, and if reads are followed. It is in `read_forms` then."""
-        script, end, nbytes = self.script, src_offset + count, count * src.element_bytes
+        script, end, nbytes = self.script, src_offset + count, src.fmt.bytes_of(count)
         number = src_offset // src.page
         if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > script.packet_bytes:
             return None
@@ -146,7 +149,7 @@ class DataflowObject(ABC):
                 src.check_there(src_offset, count)
             self.begin_read(dst, count)
             script.transfer(
-                script.rows.places.l1(core), count * self.bytes, write=False, find_cycles=script.costs.begin
+                script.rows.places.l1(core), self.fmt.bytes_of(count), write=False, find_cycles=script.costs.begin
             )
 
     read_pipe = read_local
@@ -171,7 +174,9 @@ class DataflowObject(ABC):
             else:
                 script.far.add((*dst.name, core))
             self.check_read_frame(src, count)
-            script.transfer(script.rows.places.l1(core), count * self.bytes, write=True, find_cycles=script.costs.begin)
+            script.transfer(
+                script.rows.places.l1(core), self.fmt.bytes_of(count), write=True, find_cycles=script.costs.begin
+            )
 
     write_pipe = write_local
 
@@ -193,7 +198,7 @@ class DataflowObject(ABC):
         *,
         with_self: bool,
     ) -> None:
-        script, left = self.script, count * self.bytes
+        script, left = self.script, self.fmt.bytes_of(count)
         cores = script.find_cores(corners, with_self=with_self)
         for core in cores:
             dst.part_on(core)
@@ -232,7 +237,7 @@ class DataflowObject(ABC):
             self.begin_read(dst, count)
             src.part_on(script.core)
             src.check_there(src_offset, count)
-            script.move(count * self.bytes)
+            script.move(self.fmt.bytes_of(count))
             self._keep_context()
 
 
@@ -317,11 +322,11 @@ class DataflowLocal(DataflowObject):
 
     def __init__(self, script: DataflowScript, id: int) -> None:
         self.script, self.id, self.name = script, id, ("l", id)
-        self.parts = script.run.locals[id]
+        self.parts, self.outlives = script.run.locals[id], id in script.run.device_locals
         part = next(iter(self.parts.values()), None)
         if part is None:
             raise Unscripted
-        self.size, self.bytes = part.size, part.fmt.bytes
+        self.size, self.fmt = part.size, part.fmt
         self.room, self.read_forms = self.size if script.core in self.parts else 0, {}
 
     def part_on(self, core: Core) -> LocalPart:

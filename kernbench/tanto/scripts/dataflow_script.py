@@ -136,7 +136,7 @@ class DataflowScript(Script):
         while at < end:
             number = at // page
             stop = min(number * page + page, end)
-            nbytes = (stop - at) * part.element_bytes
+            nbytes = part.fmt.bytes_of(stop - at)
             self.transfer(lowering.bank_of(number), nbytes, write=write, find_cycles=find_cycles)
             at, find_cycles = stop, costs.page
 

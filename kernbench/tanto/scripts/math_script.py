@@ -12,6 +12,7 @@ from kernbench.tanto.language.methods import BINARIES, PACKS, REDUCTIONS, SCALED
 from kernbench.tanto.scripts.script import Script, ScriptPipe, Unscripted
 from kernbench.tanto.tiles import TILE
 from kernbench.tanto.timing.math_step import STEP_WIDTH, Step
+from kernbench.tanto.timing.source_registers import SourceRegisters
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
@@ -29,6 +30,7 @@ class MathScript(Script):
         super().__init__(kernel)
         self.rows = kernel.compute
         self.alive_math: ScriptMath | None = None
+        self.sources = SourceRegisters()
 
     def end_of(self, given: Any) -> Any:
         if isinstance(given, LocalEnd):
@@ -45,7 +47,7 @@ class MathScript(Script):
     # Functions of the language
 
     def matrix(self, name: str, size: int) -> None:
-        """Unpack operands of `size` bytes an element, and compute with the matrix unit."""
+        """Unpack `size` bytes of operands, and compute with the matrix unit."""
         rows = self.rows
         self.add(_MATRIX, rows.job("matrix", name, size), rows.job("unpack", "unpack", size))
 
@@ -54,7 +56,7 @@ class MathScript(Script):
         self.add(_VECTOR, self.rows.job("vector", name, 0))
 
     def pack(self, size: int) -> None:
-        """Pack a slot to elements of `size` bytes."""
+        """Pack a slot to a tile of `size` bytes."""
         self.add(_PACK, self.rows.job("pack", "pack", size))
 
     def begin_math(self, element: str) -> ScriptMath:
@@ -62,7 +64,7 @@ class MathScript(Script):
         if self.alive_math is not None:
             raise Unscripted
         self.add(_BEGIN)
-        slots = max(1, self.run.destination_bytes // (TILE * find_format(element).bytes))
+        slots = max(1, self.run.destination_bytes // (TILE * find_format(element).storage.itemsize))
         self.alive_math = ScriptMath(self, slots)
         return self.alive_math
 
@@ -78,8 +80,8 @@ class MathScript(Script):
             raise Unscripted
         self.add(_BEGIN)
         for _ in range(block):
-            self.matrix("copy", src.bytes)
-            self.pack(dst.bytes)
+            self.matrix("copy", self.sources.take(src.fmt))
+            self.pack(dst.part.tile_bytes)
         self.add(_END)
         dst.packed += block
 
@@ -131,24 +133,30 @@ class ScriptMath:
         """A tile to a slot."""
         self._check(slot)
         pipe.check_tile(source)
-        self.script.matrix("copy", pipe.bytes)
+        self.script.matrix("copy", self.script.sources.take(pipe.fmt))
 
     def transpose(self, pipe: MathPipe, source: int, slot: int) -> None:
         """A transposed tile to a slot."""
         self._check(slot)
         pipe.check_tile(source)
-        self.script.matrix("transpose", pipe.bytes)
+        self.script.matrix("transpose", self.script.sources.take(pipe.fmt))
 
     def matmul(self, a: MathPipe, b: MathPipe, ia: int, ib: int, slot: int, transpose: bool) -> None:  # noqa: ARG002
         """Add a product of tiles to a slot."""
-        self.of_two("matmul", a, b, ia, ib, slot)
+        self._check(slot)
+        a.check_tile(ia)
+        b.check_tile(ib)
+        size = self.script.sources.multiply(
+            (a.part.id, a.read_tiles + ia), a.part.tile_bytes, (b.part.id, b.read_tiles + ib), b.part.tile_bytes
+        )
+        self.script.matrix("matmul", size)
 
     def of_two(self, name: str, a: MathPipe, b: MathPipe, ia: int, ib: int, slot: int) -> None:
         """Compute with two tiles into a slot."""
         self._check(slot)
         a.check_tile(ia)
         b.check_tile(ib)
-        self.script.matrix(name, max(a.bytes, b.bytes))
+        self.script.matrix(name, self.script.sources.take(a.fmt, b.fmt))
 
     def of_slot(self, name: str, slot: int, *operand: int) -> None:  # noqa: ARG002
         """A function of a slot, in place."""
@@ -161,7 +169,7 @@ class ScriptMath:
         if pipe.written_tiles + pipe.packed >= pipe.reserved or (pipe.packed == 0 and not pipe.may_write):
             raise Unscripted
         pipe.packed += 1
-        self.script.pack(pipe.bytes)
+        self.script.pack(pipe.part.tile_bytes)
 
 
 def _add_methods() -> None:

@@ -100,7 +100,7 @@ class ScriptPipe(ABC):
     def __init__(self, script: Script, part: PipePart) -> None:
         self.script, self.part = script, part
         self.number = script.object("p", part.id)
-        self.tiles, self.bytes = part.tiles, part.fmt.bytes
+        self.tiles, self.fmt = part.tiles, part.fmt
         self.size = part.tiles * TILE
         self.frame = part.frame or part.tiles
         self.read_tiles = self.written_tiles = self.packed = self.waited = self.reserved = 0

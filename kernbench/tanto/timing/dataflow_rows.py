@@ -83,7 +83,7 @@ class DataflowRows:
 
     def _pages(self, c: int, part: GlobalBuffer, first: int, count: int, *, write: bool) -> Row:
         """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
-        row, page, size, lowering, costs = None, part.page, part.element_bytes, self.lowering, self.costs
+        row, page, fmt, lowering, costs = None, part.page, part.fmt, self.lowering, self.costs
         find_cycles = costs.begin + costs.pages + costs.page
         end, at = first + count, first
         if first < 0 or end > part.size:
@@ -93,7 +93,9 @@ class DataflowRows:
             stop = number * page + page
             if stop > end:
                 stop = end
-            row = self._issue(c, lowering.bank_of(number), (stop - at) * size, write=write, find_cycles=find_cycles)
+            row = self._issue(
+                c, lowering.bank_of(number), fmt.bytes_of(stop - at), write=write, find_cycles=find_cycles
+            )
             at, find_cycles = stop, costs.page
         if row is None:
             self.buffer.spend(c, find_cycles + (costs.write if write else costs.read))

@@ -19,11 +19,13 @@ from kernbench.program.rows import pack_row
 from kernbench.tanto.tiles import TILE
 from kernbench.tanto.timing.math_lowering import lower_math
 from kernbench.tanto.timing.math_step import STEP_WIDTH, Step
+from kernbench.tanto.timing.source_registers import SourceRegisters
 from kernbench.tanto.vector_functions import function_class
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, PipePart
+    from kernbench.tanto.formats import Format
     from kernbench.tanto.timing.lowering import Lowering
     from kernbench.tanto.timing.row_buffer import Row
 
@@ -54,10 +56,13 @@ class MathRows:
         self.counters = tuple(program.counter(f"{label} on core {at}") for label in _ENDS)
         self.unpacked, self.multiplied, self.mapped, self.packed, self.full, self.free = self.counters
         self.servers = {name: places.server(core, name) for name in ("unpack", "matrix", "vector", "pack")}
+        self.sources = SourceRegisters()
         self.kernel: Kernel  # whose lines issue rows; set before the first step
         self.jobs: list[bytes] = []  # packed rows
-        self._job_ids: dict[tuple[str, str, int], int] = {}
+        self.job_keys: list[tuple[str, str, float]] = []  # server, name and cycles of each
+        self._job_ids: dict[tuple[str, str, float], int] = {}
         self._steps: list[bytes] = []
+        self.single: set[int] = set()  # steps that are in no run
 
     def follow(self, kernel: Kernel) -> None:
         """Take the lines that issue rows from a kernel."""
@@ -68,26 +73,33 @@ class MathRows:
 
     def next_unpack(self, after: int = 0) -> Row:
         """The row in which the next operands will be unpacked, after some steps that unpack none."""
-        return self.unpack.id, len(self._steps) + after
+        step = len(self._steps) + after
+        self.single.add(step)
+        return self.unpack.id, step
 
     def job(self, server: str, name: str, size: int) -> int:
-        """The number of a job of a server."""
-        key = (server, name, size)
+        """The number of a job of a server on a tile."""
+        return self.long_job(server, name, self._cycles(server, name, size))
+
+    def long_job(self, server: str, name: str, cycles: float) -> int:
+        """The number of a job of a server that takes some cycles."""
+        key = (server, name, cycles)
         found = self._job_ids.get(key)
         if found is None:
             found = self._job_ids[key] = len(self.jobs)
             counter = {"unpack": self.unpacked, "matrix": self.multiplied, "vector": self.mapped, "pack": self.packed}
             tag = self.lowering.program.tag(name, {"matrix": "gemm", "vector": "math"}.get(server, "memory"))
-            duration = self.lowering.costs.cycles(self._cycles(server, name, size))
+            duration = self.lowering.costs.cycles(cycles)
             row = pack_row(tag, Op.EXEC, self.servers[server], duration, counter[server], 0, 0, 0, 0)
             self.jobs.append(row)
+            self.job_keys.append(key)
         return found
 
     def _cycles(self, server: str, name: str, size: int) -> float:
-        """Cycles of a tile of elements of `size` bytes."""
+        """Cycles of a job on a tile, of which `size` bytes are unpacked or packed."""
         core = self.lowering.core_figures
         if server in ("unpack", "pack"):
-            return TILE * size / core[f"{server}_bytes"]
+            return size / core[f"{server}_bytes"]
         if server == "vector":
             return TILE / core["lanes"] * core[f"{function_class(name)}_cycles"]
         if name in ("matmul", "mul"):
@@ -105,7 +117,7 @@ class MathRows:
         self._add(_END, c)
 
     def matrix(self, c: int, name: str, size: int) -> None:
-        """Unpack operands of `size` bytes an element, and compute with the matrix unit."""
+        """Unpack `size` bytes of operands, and compute with the matrix unit."""
         self._add(_MATRIX, c, self.job("matrix", name, size), self.job("unpack", "unpack", size))
 
     def vector(self, c: int, name: str) -> None:
@@ -113,15 +125,15 @@ class MathRows:
         self._add(_VECTOR, c, self.job("vector", name, 0))
 
     def pack(self, c: int, size: int) -> None:
-        """Pack a slot to elements of `size` bytes."""
+        """Pack a slot to a tile of `size` bytes."""
         self._add(_PACK, c, self.job("pack", "pack", size))
 
-    def relayout(self, c: int, tiles: int, read_size: int, write_size: int) -> None:
+    def relayout(self, c: int, tiles: int, src: Format, dst: Format) -> None:
         """Bring tiles into another order on the way through the slots, without a math object."""
         self.begin(c)
         for _ in range(tiles):
-            self.matrix(c, "copy", read_size)
-            self.pack(c, write_size)
+            self.matrix(c, "copy", self.sources.take(src))
+            self.pack(c, dst.bytes_of(TILE))
         self.end(c)
 
     # Pipes

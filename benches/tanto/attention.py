@@ -1,4 +1,4 @@
-"""Tanto benches of products of matrices: on one core or many, with multicast; softmax and attention."""
+"""Tanto benches of rows of products: softmax, and one head of attention."""
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from kernbench.tanto.api import (
     Kernel,
     Pipe,
     Program,
-    Semaphore,
 )  # fmt: skip
 from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
 
@@ -26,57 +25,6 @@ def tiles_of(name: str, size: int, parts: int = 1) -> int:
     if size % (SIDE * parts) or size < SIDE * parts:
         raise InputError(f"{name} is {size}; give a multiple of {SIDE * parts}")
     return size // (SIDE * parts)
-
-
-def block_of(tiles: int, most: int) -> int:
-    """The largest part of a number of tiles that is at most `most`."""
-    return next(size for size in range(min(tiles, most), 0, -1) if tiles % size == 0)
-
-
-@bench("tanto-matmul", "Product of matrices on a grid of cores, which multicast their operands along rows and columns")
-def matmul(tanto, M=256, K=256, N=256, grid_x=4, grid_y=4):
-    """Rows and columns of C are shared by the grid.
-
-    Parameters:
-        M: rows of A and C; tiles of 32 for each row of cores
-        K: columns of A, rows of B; a multiple of 32
-        N: columns of B and C; tiles of 32 for each column of cores
-        grid_x: columns of the grid of cores
-        grid_y: rows of the grid of cores
-    """
-    device, places = tanto.device, tanto.device.places
-    if not (0 < grid_x <= places.w and 0 < grid_y <= places.h):
-        raise InputError(f"a grid of {grid_x} x {grid_y} cores does not fit on {places.w} x {places.h}")
-    m_tiles, k_tiles, n_tiles = tiles_of("M", M, grid_y), tiles_of("K", K), tiles_of("N", N, grid_x)
-    block_n = block_of(n_tiles, 4)
-    block_m = block_of(m_tiles, 8 // block_n)
-    blocks_m, blocks_n = m_tiles // block_m, n_tiles // block_n
-    program, grid = Program(device, "matmul"), Grid((0, 0, grid_x - 1, grid_y - 1))
-    a, b, c = (Global(device, "bfloat16", size) for size in (M * K, K * N, M * N))
-    pa = Pipe(program, grid, INPUT, "bfloat16", 2 * block_m, block_m)
-    pb = Pipe(program, grid, INPUT, "bfloat16", 2 * block_n, block_n)
-    pc = Pipe(program, grid, OUTPUT, "bfloat16", 2 * block_m * block_n, block_m * block_n)
-    ready_a, valid_a, ready_b, valid_b = (Semaphore(program, grid) for _ in range(4))
-    reader = Kernel(program, grid, READER, "matmul_a.cpp")
-    writer = Kernel(program, grid, WRITER, "matmul_b.cpp")
-    kernel = Kernel(program, grid, MATH, "matmul.cpp")
-    kernel.set_args(grid, [pa, pb, pc, blocks_m * blocks_n, k_tiles, block_m, block_n])
-    all_n = n_tiles * grid_x
-    for x, y in grid:
-        row = (*places.physical((0, y)), *places.physical((grid_x - 1, y)), grid_x - 1, *places.physical((0, y)))
-        column = (*places.physical((x, 0)), *places.physical((x, grid_y - 1)), grid_y - 1, *places.physical((x, 0)))
-        start = y * m_tiles * k_tiles
-        reader.set_args(
-            (x, y), [a, pa, ready_a, valid_a, int(x == 0), start, k_tiles, block_m, blocks_m, blocks_n, *row]
-        )
-        start_c = y * m_tiles * all_n + x * n_tiles
-        sizes = [x * n_tiles, start_c, k_tiles, all_n, block_m, block_n, blocks_m, blocks_n]
-        writer.set_args((x, y), [b, c, pb, pc, ready_b, valid_b, int(y == 0), *sizes, *column])
-    left, right = (tanto.random.standard_normal(shape).astype(np.float32) for shape in ((M, K), (K, N)))
-    tanto.write(a, matrix_to_tiles(left))
-    tanto.write(b, matrix_to_tiles(right))
-    tanto.launch(program)
-    tanto.expect("c", c, lambda: matrix_to_tiles(left @ right))
 
 
 def softmax_of(scores: np.ndarray) -> np.ndarray:

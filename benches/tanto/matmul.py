@@ -1,0 +1,341 @@
+"""Product of matrices on a grid of cores, as libraries do it: blocks in L1, multicast operands, sums of blocks of K in L1.
+
+A core makes some rows and columns of C, block by block. For each block of C it gets blocks of A and of B along K, two at a time:
+the first core of a row reads A and multicasts it along the row, the first of a column B down the column. So DRAM is read once for
+each row or column of cores, and again for each block of C across (A) and down (B). With layout `l1`, A is in L1 from the
+start: each core of a row has its share of the columns of A, and multicasts it when it is due. C stays in L1.
+
+The math kernel makes a block part by part; a part has at most as many tiles as a math object has slots. Between blocks of K sums
+wait in L1 and are copied back to the slots, unless the block is a single part.
+
+Sides are filled up with zeros to whole tiles, and rows and columns to equal shares of the cores. The blocks are by default
+those for which an estimate of the time is least (`choose_blocks`); of equal ones the largest.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.runs.bench import bench
+from kernbench.tanto.api import (
+    INPUT,
+    INTERMED,
+    MATH,
+    OUTPUT,
+    READER,
+    WRITER,
+    Global,
+    Grid,
+    Kernel,
+    Local,
+    Pipe,
+    Program,
+    Semaphore,
+)  # fmt: skip
+from kernbench.tanto.context import LEAST_CORRELATION
+from kernbench.tanto.formats import find_format
+from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
+from kernbench.tanto.timing.transfer_costs import TransferCosts
+
+DTYPES = ("bfloat16", "float16", "float32", "bfloat8_b", "bfloat4_b")
+FIDELITIES = ("chip", "lofi", "hifi2", "hifi3", "hifi4")
+LAYOUTS = ("dram", "l1")
+FRAMES = 2  # of the pipes of operands
+SEMAPHORES = 4
+LEAST_OF_FOUR_BITS = 0.99  # correlation: the last of the 3 bits of a result depends on the order of sums
+
+
+def parts_of(tiles: int, count: int) -> int:
+    """The tiles of one of so many parts of a side, of which the last may have fewer."""
+    return -(-tiles // count)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What each core of a grid has, in tiles: rows and columns of C, all of K, and with layout `l1` its columns of A."""
+
+    columns: int  # of the grid
+    rows: int
+    m: int
+    n: int
+    k: int
+    shard_k: int
+
+    @classmethod
+    def of(cls, sizes: tuple[int, int, int], grid: tuple[int, int]) -> "Shares":
+        """The shares of the cores of a grid that have any."""
+        m, k, n = sizes
+        share_m, share_n = parts_of(m, grid[1]), parts_of(n, grid[0])
+        columns = parts_of(n, share_n)
+        return cls(columns, parts_of(m, share_m), share_m, share_n, k, parts_of(k, columns))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A block of C, its depth along K, and the part of it that is made at a time, in tiles."""
+
+    m: int
+    n: int
+    k: int
+    part_m: int
+    part_n: int
+
+    @property
+    def parts(self) -> int:
+        """The parts of a block."""
+        return parts_of(self.m, self.part_m) * parts_of(self.n, self.part_n)
+
+
+def blocks_of(m: int, n: int, k: int, slots: int) -> Blocks:
+    """Blocks of a size: as few parts across as slots allow, since a row of a part has its tile of A unpacked once."""
+    part_n = parts_of(n, parts_of(n, slots))
+    return Blocks(m, n, k, min(m, slots // part_n), part_n)
+
+
+def l1_bytes(shares: Shares, blocks: Blocks, fmt, layout: str) -> int:
+    """The bytes that blocks take in a core."""
+    operands = FRAMES * blocks.k * (blocks.m + blocks.n)
+    whole = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n) if layout == "l1" else 1
+    kept = whole * blocks.parts * blocks.part_m * blocks.part_n + (shares.m * shares.shard_k if layout == "l1" else 0)
+    sums = (blocks.parts if blocks.k < shares.k else 1) * blocks.part_m * blocks.part_n
+    return fmt.bytes_of(TILE) * (operands + kept) + sums_of(fmt).bytes_of(TILE) * sums + SEMAPHORES * 4
+
+
+def slot_bytes(fmt) -> int:
+    """The bytes of a slot of a math object: block formats are 16 bits wide there."""
+    return TILE * fmt.storage.itemsize
+
+
+def sums_of(fmt):
+    """The format in which sums wait: a block format would lose most of them."""
+    return find_format("bfloat16") if fmt.magnitude else fmt
+
+
+class Estimate:
+    """Cycles of a product by its blocks: the first operands, the math or the traffic of all blocks, the last block of C."""
+
+    def __init__(self, device, fmt, layout: str) -> None:
+        figures, grid = device.machine.figures, device.places.grid
+        core = {name.partition(".")[2]: value for name, value in figures.items() if name.startswith("tensix_core.")}
+        noc = {name.partition(".")[2]: value for name, value in figures.items() if name.startswith("tensix_noc.")}
+        clock, tile = core["clock_ghz"], fmt.bytes_of(TILE)
+        round_trip = (grid.width + grid.height) * noc["hop_ns"] + 4 * noc["interface_ns"] + 2 * noc["memory_ns"]
+        # A block is read, its receivers are waited for, and it is sent.
+        self.turn = (2 * round_trip + figures["tensix_dram.access_ns"]) * clock
+        costs = TransferCosts.of(core)
+        self.bring = max(tile / min(noc["core_gbs"], noc["dram_gbs"]) * clock, costs.page + costs.read)  # a tile of DRAM
+        self.dram = tile / (device.places.grid.banks * figures["tensix_dram.bank_gbs"]) * clock  # by all
+        self.shards = layout == "l1"
+        self.unpack, self.copy = tile / core["unpack_bytes"], sums_of(fmt).bytes_of(TILE) / core["unpack_bytes"]
+        self.multiply = core["phases"] * core["matmul_cycles"]
+
+    def cycles(self, shares: Shares, blocks: Blocks) -> float:
+        """Cycles with blocks of a size."""
+        deep = parts_of(shares.k, blocks.k)
+        copies = self.copy * (deep - 1) / deep if blocks.parts > 1 else 0
+        each = max(self.multiply, self.unpack * (1 + 1 / blocks.part_n))  # the tile of A stays for a row of a part
+        math = blocks.m * blocks.n * (blocks.k * each + copies)
+        read = blocks.n * shares.columns + (0 if self.shards else blocks.m * shares.rows)
+        operands = self.turn + blocks.k * max(max(blocks.m, blocks.n) * self.bring, read * self.dram)
+        tiles = 0 if self.shards else blocks.m * blocks.n
+        write = tiles * max(self.bring, shares.columns * shares.rows * self.dram)
+        count = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n)
+        return operands + count * max(deep * math, deep * operands + write) + write
+
+
+def choose_blocks(device, shares: Shares, given: tuple[int, int, int], fmt, layout: str) -> Blocks:
+    """The blocks that fit into L1 and are estimated to be fastest; sizes that are given (not 0) are taken.
+
+    Errors: InputError if none fit, or a size is given that is no part of its side.
+    """
+    sides = {"block_m": shares.m, "block_n": shares.n, "block_k": shares.shard_k if layout == "l1" else shares.k}
+    for (name, side), size in zip(sides.items(), given, strict=True):
+        if not 0 <= size <= side:
+            raise InputError(f"{name} is {size}; a core has {side} tiles there, so give 1 to {side}, or 0 for the best")
+    if layout == "l1" and given[2] and shares.shard_k % given[2]:
+        raise InputError(f"block_k is {given[2]}; a shard of A has {shares.shard_k} columns of tiles, so give a part of that")
+    shared = layout == "l1"
+    sizes = [
+        [size] if size else sorted({parts_of(side, count) for count in range(1, side + 1)})
+        for side, size in zip(sides.values(), given, strict=True)
+    ]
+    depths = [k for k in sizes[2] if not shared or shares.shard_k % k == 0]
+    figures, estimate = device.machine.figures, Estimate(device, fmt, layout)
+    room, slots = figures["tensix_core.l1_bytes"], int(figures["tensix_core.destination_bytes"]) // slot_bytes(fmt)
+    found = [blocks_of(m, n, k, slots) for m, n, k in product(sizes[0], sizes[1], depths)]
+    fitting = [one for one in found if l1_bytes(shares, one, fmt, layout) <= room]
+    if not fitting:
+        least = min(l1_bytes(shares, one, fmt, layout) for one in found)
+        advice = "smaller blocks, more cores or layout dram" if shared else "smaller blocks"
+        raise InputError(f"the blocks take {least:,} bytes of L1, a core has {int(room):,}; give {advice}")
+    return min(fitting, key=lambda one: (estimate.cycles(shares, one), -one.m * one.n, -one.k))
+
+
+def find_fields(fidelity: str, **_) -> dict[str, object]:
+    """The field of the topology that the fidelity sets."""
+    return {} if fidelity == "chip" else {"tensix_core.fidelity": fidelity}
+
+
+def check_sizes(places, M: int, K: int, N: int, grid: tuple[int, int]) -> tuple[int, int]:
+    """The grid, as large as the chip where it is 0. Errors: InputError for sides below 1 or a grid that does not fit."""
+    for name, size in (("M", M), ("K", K), ("N", N)):
+        if size < 1:
+            raise InputError(f"{name} is {size}; give 1 or more")
+    columns, rows = grid[0] or places.w, grid[1] or places.h
+    if not (0 < columns <= places.w and 0 < rows <= places.h):
+        raise InputError(f"a grid of {columns} x {rows} cores does not fit on {places.w} x {places.h}")
+    return columns, rows
+
+
+class Product:
+    """The program of a product, object by object."""
+
+    def __init__(self, tanto, shares: Shares, blocks: Blocks, dtype: str, layout: str) -> None:
+        self.device, self.shares, self.blocks, self.layout = tanto.device, shares, blocks, layout
+        self.places, self.dtype = tanto.device.places, dtype
+        self.m, self.n = shares.m * shares.rows, shares.n * shares.columns  # tiles with those filled up
+        self.program = Program(tanto.device, "matmul")
+        self.grid = Grid((0, 0, shares.columns - 1, shares.rows - 1))
+        part = blocks.part_m * blocks.part_n
+        self.parts = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n) * blocks.parts  # of a core
+        self.b = Global(self.device, dtype, shares.k * self.n * TILE)
+        if layout == "l1":
+            self.a = Local(self.device, self.grid, dtype, shares.m * shares.shard_k * TILE)
+            self.c = Local(self.device, self.grid, dtype, self.parts * part * TILE)
+        else:
+            self.a, self.c = (Global(self.device, dtype, size * TILE) for size in (self.m * shares.k, self.m * self.n))
+        sums = sums_of(find_format(dtype)).name
+        self.pa = self._pipe(INPUT, dtype, FRAMES, blocks.m * blocks.k)
+        self.pb = self._pipe(INPUT, dtype, FRAMES, blocks.k * blocks.n)
+        self.sums = self._pipe(INTERMED, sums, blocks.parts if blocks.k < shares.k else 1, part)
+        self.pc = (
+            Pipe(self.program, self.grid, OUTPUT, dtype, self.parts * part, part, self.c)
+            if layout == "l1"
+            else self._pipe(OUTPUT, dtype, blocks.parts, part)
+        )
+        self._give_kernels()
+
+    def _pipe(self, kind: int, fmt: str, frames: int, frame: int) -> Pipe:
+        return Pipe(self.program, self.grid, kind, fmt, frames * frame, frame)
+
+    def _give_kernels(self) -> None:
+        shares, blocks, grid = self.shares, self.blocks, self.grid
+        sizes = [shares.m, shares.k, shares.n, blocks.m, blocks.k, blocks.n]
+        parts = [blocks.part_m, blocks.part_n]
+        shards = self.layout == "l1"
+        reader = Kernel(self.program, grid, READER, "matmul_a_shards.cpp" if shards else "matmul_a.cpp")
+        writer = Kernel(self.program, grid, WRITER, "matmul_b.cpp")
+        math = Kernel(self.program, grid, MATH, "matmul.cpp")
+        math.set_args(grid, [self.pa, self.pb, self.sums, self.pc, *sizes, *parts])
+        ready_a, valid_a, ready_b, valid_b = (Semaphore(self.program, grid) for _ in range(SEMAPHORES))
+        columns = [self.places.physical((x, 0))[0] for x in range(shares.columns)]
+        rows = [self.places.physical((0, y))[1] for y in range(shares.rows)]
+        for x, y in grid:
+            here, row = self.places.physical((x, y))
+            ends, start = (columns[0], columns[-1]), (x * shares.n, self.n)
+            if shards:
+                placed = [shares.shard_k, sum(1 << one for one in columns), *ends, here, row, shares.columns - 1]
+                counts = [blocks.part_m * blocks.part_n, self.parts]
+                reader.set_args((x, y), [self.a, self.pa, self.pc, ready_a, valid_a, *sizes, *counts, *placed])
+            else:
+                objects = [self.a, self.c, self.pa, self.pc, ready_a, valid_a]
+                placed = [*ends, row, shares.columns - 1]
+                reader.set_args((x, y), [*objects, int(x == 0), y * shares.m, *start, *sizes, *parts, *placed])
+            placed = [here, rows[0], rows[-1], shares.rows - 1]
+            writer.set_args((x, y), [self.b, self.pb, ready_b, valid_b, int(y == 0), *start, *sizes, *placed])
+
+    def shard(self, a: np.ndarray) -> np.ndarray:
+        """The shards of A, core by core and tile by tile, of A as a matrix of whole tiles; without layout `l1` its tiles."""
+        if self.layout != "l1":
+            return matrix_to_tiles(a)
+        shares = self.shares
+        filled = np.zeros((self.m * SIDE, shares.shard_k * shares.columns * SIDE), np.float32)
+        filled[:, : a.shape[1]] = a
+        height, width = shares.m * SIDE, shares.shard_k * SIDE
+        return np.concatenate(
+            [matrix_to_tiles(filled[y * height :][:height, x * width :][:, :width]) for x, y in self.grid]
+        )
+
+    def result(self, c: np.ndarray) -> np.ndarray:
+        """C as it should be in its buffer, of C as a matrix of whole tiles: with layout `l1` part by part in the order they are made."""
+        if self.layout != "l1":
+            return matrix_to_tiles(c)
+        shares, blocks = self.shares, self.blocks
+        return np.concatenate([self._result_of(c, x * shares.n, y * shares.m, blocks) for x, y in self.grid])
+
+    def _result_of(self, c: np.ndarray, left: int, top: int, blocks: Blocks) -> np.ndarray:
+        shares, frame, found = self.shares, blocks.part_m * blocks.part_n * TILE, []
+        for m, n in product(range(0, shares.m, blocks.m), range(0, shares.n, blocks.n)):
+            height, width = min(blocks.m, shares.m - m), min(blocks.n, shares.n - n)
+            for i, j in product(range(0, height, blocks.part_m), range(0, width, blocks.part_n)):
+                rows, columns = min(blocks.part_m, height - i), min(blocks.part_n, width - j)
+                y, x = (top + m + i) * SIDE, (left + n + j) * SIDE
+                part = np.zeros(frame, np.float32)
+                part[: rows * columns * TILE] = matrix_to_tiles(c[y : y + rows * SIDE, x : x + columns * SIDE])
+                found.append(part)
+        return np.pad(np.concatenate(found), (0, (self.parts - len(found)) * frame))
+
+
+@bench(
+    "tanto-matmul",
+    "Product of matrices on a grid of cores, which multicast blocks of their operands along rows and columns",
+    fields=find_fields,
+    choices={"dtype": DTYPES, "fidelity": FIDELITIES, "layout": LAYOUTS},
+)
+def matmul(
+    tanto,
+    M=512,
+    K=512,
+    N=512,
+    grid_x=0,
+    grid_y=0,
+    block_m=0,
+    block_n=0,
+    block_k=0,
+    dtype="bfloat16",
+    fidelity="chip",
+    layout="dram",
+):
+    """Rows and columns of C are shared by the grid.
+
+    Parameters:
+        M: rows of A and C
+        K: columns of A, rows of B
+        N: columns of B and C
+        grid_x: columns of the grid of cores; 0: all of the chip
+        grid_y: rows of the grid of cores; 0: all of the chip
+        block_m: rows of a block of C, in tiles; 0: the size that is estimated to be fastest
+        block_n: columns of a block of C, in tiles; 0: as block_m
+        block_k: depth of the blocks of A and B, in tiles; 0: as block_m. With layout l1 a part of the columns of A that a core has
+        dtype: format of A, B and C
+        fidelity: phases of a product; chip: those of the topology
+        layout: where A and C are: dram, or l1 with a part of them in each core; B is in DRAM
+    """
+    device = tanto.device
+    fmt = find_format(dtype)
+    grid = check_sizes(device.places, M, K, N, (grid_x, grid_y))
+    shares = Shares.of((parts_of(M, SIDE), parts_of(K, SIDE), parts_of(N, SIDE)), grid)
+    blocks = choose_blocks(device, shares, (block_m, block_n, block_k), fmt, layout)
+    made = Product(tanto, shares, blocks, dtype, layout)
+
+    def held(values: np.ndarray) -> np.ndarray:
+        return fmt.to_float(fmt.from_float(values))
+
+    @cache
+    def operands() -> tuple[np.ndarray, np.ndarray]:
+        left = np.zeros((made.m * SIDE, shares.k * SIDE), np.float32)
+        right = np.zeros((shares.k * SIDE, made.n * SIDE), np.float32)
+        left[:M, :K], right[:K, :N] = (tanto.random.standard_normal(shape) for shape in ((M, K), (K, N)))
+        return held(left), held(right)
+
+    def fill() -> None:
+        tanto.write(made.a, made.shard(operands()[0]))
+        tanto.write(made.b, matrix_to_tiles(operands()[1]))
+
+    tanto.prepare(fill)
+    tanto.launch(made.program)
+    least = LEAST_OF_FOUR_BITS if dtype == "bfloat4_b" else LEAST_CORRELATION
+    tanto.expect("c", made.c, lambda: made.result(held(np.matmul(*operands()))), least=least)
