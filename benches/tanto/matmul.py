@@ -126,7 +126,9 @@ class Estimate:
         # A block is read, its receivers are waited for, and it is sent.
         self.turn = (2 * round_trip + figures["tensix_dram.access_ns"]) * clock
         costs = TransferCosts.of(core)
-        self.bring = max(tile / min(noc["core_gbs"], noc["dram_gbs"]) * clock, costs.page + costs.read)  # a tile of DRAM
+        self.bring = max(
+            tile / min(noc["core_gbs"], noc["dram_gbs"]) * clock, costs.page + costs.read
+        )  # a tile of DRAM
         self.dram = tile / (device.places.grid.banks * figures["tensix_dram.bank_gbs"]) * clock  # by all
         self.shards = layout == "l1"
         self.unpack, self.copy = tile / core["unpack_bytes"], sums_of(fmt).bytes_of(TILE) / core["unpack_bytes"]
@@ -156,7 +158,9 @@ def choose_blocks(device, shares: Shares, given: tuple[int, int, int], fmt, layo
         if not 0 <= size <= side:
             raise InputError(f"{name} is {size}; a core has {side} tiles there, so give 1 to {side}, or 0 for the best")
     if layout == "l1" and given[2] and shares.shard_k % given[2]:
-        raise InputError(f"block_k is {given[2]}; a shard of A has {shares.shard_k} columns of tiles, so give a part of that")
+        raise InputError(
+            f"block_k is {given[2]}; a shard of A has {shares.shard_k} columns of tiles, so give a part of that"
+        )
     shared = layout == "l1"
     sizes = [
         [size] if size else sorted({parts_of(side, count) for count in range(1, side + 1)})

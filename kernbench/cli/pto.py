@@ -17,7 +17,7 @@ import click
 from kernbench.cli import completion, options
 from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import say, show
-from kernbench.errors import RunError, shorten
+from kernbench.errors import InputError, RunError, shorten, suggest
 from kernbench.library import GRAPH_TOPOLOGY
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ WHAT_IF = click.option(
     "--what-if", is_flag=True, help="Simulate the run with each thing that may bound it twice as fast or large."
 )
 TRACE_FILTER = options.trace_filter("cluster0.*", "phase,block", "phase, block and counters")
+CASE_VARIABLE = "PA_CASE"
 FIELDS = "A field of the topology (topology.pto_runtime.task_window=16)"
 
 
@@ -277,6 +278,8 @@ def _figures_of(run: BenchRun) -> dict[str, Any]:
         "topology": run.topology,
         "runtime": run.outcome.backend.value,
         "parameters": dict(run.parameters),
+        "clusters": run.clusters,
+        "block_dim": run.bench.runtime.get("block_dim"),
         "verified": run.verified,
         "mismatches": list(run.mismatches),
         **summarise(run.outcome).to_dict(),
@@ -338,9 +341,13 @@ def sweep_command(grid: str, as_json: bool, out: Path | None, forms: tuple[str, 
 
 
 def _case(cases: Mapping[str, object]) -> str | None:
-    """The case that the variable of the runtime names, if the bench has it."""
-    named = os.environ.get("PA_CASE")
-    return named if named in cases else None
+    """The case that the variable of the runtime names. Errors: InputError if the bench does not have it."""
+    named = os.environ.get(CASE_VARIABLE)
+    if named is not None and named not in cases:
+        raise InputError(
+            f"{CASE_VARIABLE}={shorten(named)} names no case of the bench{suggest(named, cases)}; unset it, or give --case"
+        )
+    return named
 
 
 def _fields(assignments: tuple[str, ...]) -> dict[str, str]:

@@ -56,6 +56,14 @@ def summary_table(summary: Summary, told: Mapping[str, Any]) -> TextTable:
     if summary.blocked:
         note = f"allocations had to wait; {summary.recycled:,} took a slot again"
         lines.append(("blocked", f"{summary.blocked:,}", note))
+    if told.get("block_dim") is not None and told["clusters"] < told["block_dim"]:
+        lines.append(
+            (
+                "clusters",
+                f"{told['clusters']:,}",
+                f"all of the machine; the bench has a block_dim of {told['block_dim']:,}",
+            )
+        )
     if "verified" in told:
         lines.append(("numbers", *NUMBERS[told["verified"]]))
     return list_table(lines)

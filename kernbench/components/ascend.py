@@ -118,7 +118,9 @@ class PtoLimits(Section):
     descriptor_bytes: Bytes = Field(description="size of a task's descriptor in the shared memory")
     dep_entry_bytes: Bytes = Field(description="size of an entry of a dependency list")
     flags: Count = Field(description="flags between the cores of a cluster")
-    aicpu_threads: Count = Field(description="threads of control processors; one of them orchestrates")
+    aicpu_threads: Annotated[Count, Field(le=4096)] = Field(
+        description="threads of control processors; one of them orchestrates"
+    )
     core_slots: Count = Field(description="tasks that a core holds at once")
     replay_core_slots: Count = Field(description="tasks that a core holds at once in a replay of a measured graph")
     replay_ready_shards: Count = Field(

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.dtypes import numpy_dtype
+from kernbench.errors import shorten
+from kernbench.pto.arguments import check_whole
 from kernbench.pto.fatal import InvalidArgsError
 from kernbench.pto.orchestrator import Backend
 from kernbench.pto.task import (
+    MOST_BLOCKS,
     PTO2_WORKER_ACCELERATOR,
     PTO2_WORKER_AI_CPU,
     PTO2_WORKER_CUBE,
@@ -91,8 +94,10 @@ class PTO2Runtime:
 
 
 def _parameters(params: Sequence[Param], n: int | None) -> Sequence[Param]:
+    if not isinstance(params, list | tuple):
+        raise InvalidArgsError(f"got {shorten(repr(params))} as parameters, expected a list of them")
     if n is not None and n != len(params):
-        raise InvalidArgsError(f"got {len(params)} parameters and n = {n}; give as many as n says, or leave n out")
+        raise InvalidArgsError(f"got {len(params)} parameters and n = {n!r}; give as many as n says, or leave n out")
     for at, param in enumerate(params):
         if not isinstance(param, Param):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgsError(
@@ -132,10 +137,9 @@ def pto2_rt_submit_task_spmd(
     """
     if rt.is_done:
         raise InvalidArgsError("a task is submitted after pto2_rt_orchestration_done; submit it before")
-    if block_num < 1:
-        raise InvalidArgsError(f"got block_num {block_num}, expected 1 or more")
+    blocks = check_whole(block_num, "block_num", 1, MOST_BLOCKS)
     return rt.orchestrator.submit(
-        kernel_id, worker_type, _parameters(params, None), block_num=block_num, starts_together=require_sync_start
+        kernel_id, worker_type, _parameters(params, None), block_num=blocks, starts_together=require_sync_start
     )
 
 
@@ -179,6 +183,8 @@ def pto2_rt_get_tensor_data(rt: PTO2Runtime, tensor: Tensor, indices: Sequence[i
     Errors: InvalidArgsError for a tensor without memory or indices outside of it; FatalError, fatal code 8, after too long a
     wait.
     """
+    if not isinstance(tensor, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidArgsError(f"got {shorten(repr(tensor))}, expected a tensor to read")
     rt.orchestrator.wait_tensor(tensor)
     raw = rt.orchestrator.device.memory.bytes_at(tensor.buffer.address, tensor.buffer.nbytes)
     found = tensor.array(raw)
@@ -206,13 +212,12 @@ def block_incore(
 
     With `cluster_ids` block i is pinned to the i-th of them.
     """
-    if block_dim < 1 or (cluster_ids is not None and len(cluster_ids) != block_dim):
-        raise InvalidArgsError(
-            f"got block_dim {block_dim} and {cluster_ids!r}; give one cluster for each of one block or more"
-        )
+    blocks = check_whole(block_dim, "block_dim", 1, MOST_BLOCKS)
+    if cluster_ids is not None and len(cluster_ids) != blocks:
+        raise InvalidArgsError(f"got block_dim {blocks} and clusters {cluster_ids!r}; give one cluster for each block")
     found: list[Task] = []
-    for block in range(block_dim):
-        own = [*params, make_scalar_param(block_dim), make_scalar_param(block)]
+    for block in range(blocks):
+        own = [*params, make_scalar_param(blocks), make_scalar_param(block)]
         cluster = UNPINNED if cluster_ids is None else cluster_ids[block]
         found.append(pto2_rt_submit_task_clustered(rt, kernel_id, worker_type, own, None, cluster))
     return found
@@ -231,9 +236,7 @@ def _builder(rt: PTO2Runtime) -> Orchestrator:
 
 def device_malloc(rt: PTO2Runtime, nbytes: int) -> int:
     """Device memory; returns its address."""
-    if nbytes < 1:
-        raise InvalidArgsError(f"got {nbytes} bytes to allocate, expected 1 or more")
-    return _builder(rt).device.memory.allocate(nbytes)
+    return _builder(rt).device.memory.allocate(check_whole(nbytes, "device_malloc: bytes", 1))
 
 
 def add_task(rt: PTO2Runtime, kernel_id: int, worker_type: int, params: Sequence[Param]) -> Task:

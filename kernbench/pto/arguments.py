@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kernbench.errors import shorten
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.task import Shape, Worker
 from kernbench.pto.tensors import Param, ParamKind
+from kernbench.schema.guards import is_whole
 
 if TYPE_CHECKING:
     from kernbench.pto.device import Device
@@ -15,13 +17,21 @@ if TYPE_CHECKING:
 _TYPES = {Worker.CUBE: ("aic", Shape.AIC), Worker.VECTOR: ("aiv", Shape.AIV)}
 
 
+def check_whole(value: object, what: str, least: int = 0, most: int = 1 << 64) -> int:
+    """A whole number that the runtime is given. Errors: InvalidArgsError for what is none, or out of its range."""
+    if not is_whole(value) or not least <= value <= most:
+        upper = f" and {most:,} or less" if most < 1 << 64 else ""
+        raise InvalidArgsError(f"{what}: got {shorten(repr(value))}, expected a whole number of {least} or more{upper}")
+    return int(value)
+
+
 def check_task(device: Device, name: str, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
     """The shape of a task. Errors: InvalidArgsError for a kernel, a worker type or parameters that the runtime refuses."""
     settings = device.settings
-    if kernel_id not in device.kernels:
+    if check_whole(kernel_id, f"{name}: kernel_id") not in device.kernels:
         known = ", ".join(str(each) for each in sorted(device.kernels))
         raise InvalidArgsError(f"{name}: no kernel has func_id {kernel_id}; the bench has {known}")
-    if worker not in _TYPES:
+    if check_whole(worker, f"{name}: worker_type") not in _TYPES:
         raise InvalidArgsError(f"{name}: got worker type {worker}, expected PTO2_WORKER_CUBE or PTO2_WORKER_VECTOR")
     kernel, (core_type, shape) = device.kernels[kernel_id], _TYPES[Worker(worker)]
     if kernel.core_type == "mix":

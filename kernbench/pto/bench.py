@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,15 @@ from kernbench.errors import InputError, KernBenchError, shorten, suggest
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
+from kernbench.pto.declarations import (
+    NEEDED,
+    check_declarations,
+    check_inputs,
+    check_settable,
+    find_backend,
+    is_array,
+    run_golden,
+)
 from kernbench.pto.fatal import InvalidArgsError
 from kernbench.pto.host_copies import copy_fs
 from kernbench.pto.kernels import Kernel, read_kernels
@@ -30,7 +39,6 @@ from kernbench.pto.launch import Launch, Outcome
 from kernbench.pto.orchestrator import Backend, Orchestrator
 from kernbench.pto.settings import Settings, check_family
 from kernbench.pto.summary import FS_PER_US
-from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.scalars import read_parameter
 from kernbench.units import unit_of
 from kernbench.user_modules import execute, line_of, raised
@@ -40,7 +48,6 @@ if TYPE_CHECKING:
 
 FOLDER = "benches/pto"
 T = TypeVar("T")
-_NEEDED = ("KERNELS", "ORCHESTRATION", "RUNTIME_CONFIG", "ALL_CASES", "generate_inputs", "compute_golden")
 _PARTS = ("kernel_config.py", "golden.py")
 
 
@@ -73,6 +80,7 @@ class PtoBench:
         for name, text in changed.items():
             if name not in found:
                 raise InputError(f"bench {self.name!r} has no parameter {shorten(name)!r}{suggest(name, found)}")
+            check_settable(name, found[name], self.name)
             found[name] = read_parameter(f"parameter {name!r} of bench {self.name!r}", found[name], text, unit_of(name))
         return found
 
@@ -93,7 +101,7 @@ def looks_like_bench(path: Path) -> bool:
     if not library.is_file(path):
         return False
     text = path.read_text(encoding="utf-8", errors="replace")
-    return all(re.search(rf"^{name}\b|^(from|def) .*\b{name}\b", text, re.MULTILINE) for name in _NEEDED)
+    return all(re.search(rf"^{name}\b|^(from|def) .*\b{name}\b", text, re.MULTILINE) for name in NEEDED)
 
 
 def list_benches() -> list[PtoBench]:
@@ -107,23 +115,15 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
     for module in modules:
         held |= vars(module)
     where = library.show_path(path)
-    missing = [name for name in _NEEDED if name not in held]
-    if missing:
-        raise InputError(f"{where}: a bench of task graphs lacks {', '.join(missing)}; docs/pto.md shows one")
-    _check_declarations(held, where)
-    entry = held.get(str(held["ORCHESTRATION"].get("function_name")))
-    if not callable(entry):
-        raise InputError(f"{where}: ORCHESTRATION names no function of the module; give function_name")
-    cases: object = held["ALL_CASES"]
-    if not is_mapping(cases) or not cases:
-        raise InputError(f"{where}: ALL_CASES is no mapping of cases to parameters; give one case at least")
+    check_declarations(held, where)
+    cases: Mapping[str, Any] = held["ALL_CASES"]
     return PtoBench(
         name=path.stem.replace("_", "-"),
         file=path,
         sources=tuple(files),
         description=_first_line(modules),
         kernels=read_kernels(held["KERNELS"], where),
-        entry=entry,
+        entry=held[held["ORCHESTRATION"]["function_name"]],
         config=held.get("aicpu_orchestration_config"),
         runtime=held["RUNTIME_CONFIG"],
         cases=cases,
@@ -136,24 +136,8 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
     )
 
 
-def _check_declarations(held: Mapping[str, Any], where: str) -> None:
-    """Check the shapes of what a bench declares. Errors: InputError."""
-    for name in ("ORCHESTRATION", "RUNTIME_CONFIG"):
-        if not is_mapping(held[name]):
-            raise InputError(f"{where}: {name} is no mapping; docs/pto.md shows one")
-    kernels: object = held["KERNELS"]
-    if not is_list(kernels) or not all(is_mapping(kernel) for kernel in kernels):
-        raise InputError(f"{where}: KERNELS is no list of mappings; docs/pto.md shows one")
-    for name in ("aicpu_thread_num", "block_dim"):
-        value: object = held["RUNTIME_CONFIG"].get(name, 1)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(
-                f"{where}: RUNTIME_CONFIG: {name}: got {shorten(repr(value))}, expected a whole number of 1 or more"
-            )
-
-
 def _first_line(modules: Sequence[ModuleType]) -> str:
-    return next((text.strip().splitlines()[0].rstrip(".") for m in modules if (text := m.__doc__)), "")
+    return next((text.strip().splitlines()[0].rstrip(".") for m in modules if (text := m.__doc__ or "").strip()), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +154,11 @@ class BenchRun:
     verified: bool | None
     mismatches: tuple[str, ...]
     array_bytes: Mapping[str, int]
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters it took: as many as the bench's block_dim, or all if the machine has fewer."""
+        return sum(core.place.lane == 0 for core in self.outcome.device.cores)
 
     def host_copies_us(self) -> dict[str, float]:
         """Times in microseconds: of all arrays to the device before the run, and of the outputs back after it."""
@@ -200,11 +189,11 @@ def run_bench(
     kernel that raises.
     """
     bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
-    chosen = find_backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
+    chosen = find_backend(backend or bench.runtime.get("runtime", Backend.RINGS.value))
     given = bench.parameters(case, parameters or {})
     machine, block_dim = _machine_of(bench, topology, overrides or {})
     launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
-    inputs = _guarded(bench, lambda: _inputs(bench, given))
+    inputs = _guarded(bench, lambda: check_inputs(bench.generate_inputs(given), bench.outputs, bench.name))
     device = launch.device()
     addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]
 
@@ -215,10 +204,11 @@ def run_bench(
     with np.errstate(all="ignore"):
         outcome = _guarded(bench, lambda: launch.run(body, device))
     array_bytes = {name: value.nbytes for name, value in inputs if is_array(value)}
-    if not verify:
-        return BenchRun(bench, machine.name, given, outcome, None, (), array_bytes)
-    mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
-    return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches, array_bytes)
+    mismatches: tuple[str, ...] = ()
+    if verify:
+        mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
+    verified = not mismatches if verify else None
+    return BenchRun(bench, machine.name, given, outcome, verified, mismatches, array_bytes)
 
 
 def _machine_of(bench: PtoBench, topology: str, overrides: Mapping[str, object]) -> tuple[Machine, int | None]:
@@ -246,35 +236,6 @@ def _check_arguments(bench: PtoBench, args: Sequence[Any]) -> None:
         )
 
 
-def is_array(value: object) -> TypeGuard[np.ndarray]:
-    """Whether it is an array, and not a number."""
-    return isinstance(value, np.ndarray)
-
-
-def find_backend(name: str) -> Backend:
-    """A runtime by name. Errors: InputError if there is none."""
-    names = [backend.value for backend in Backend]
-    if name not in names:
-        raise InputError(f"unknown runtime {shorten(name)!r}{suggest(name, names)}")
-    return Backend(name)
-
-
-def _inputs(bench: PtoBench, params: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The inputs of a run. Errors: InputError for what are no pairs of a name and an array or a number."""
-    found: list[Any] = list(bench.generate_inputs(params))
-    for at, pair in enumerate(found):
-        if not _is_input(pair):
-            raise InputError(
-                f"bench {bench.name!r}: generate_inputs gave {shorten(repr(pair))} in place {at}, expected a name with an "
-                "array or a number"
-            )
-    return found
-
-
-def _is_input(pair: Any) -> bool:
-    return isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], np.ndarray | np.number | int | float)  # pyright: ignore
-
-
 def _guarded(bench: PtoBench, run: Callable[[], T]) -> T:
     """What a function of a bench returns. Errors: RunError with the line that raised; a KernBenchError stays as it is."""
     try:
@@ -289,14 +250,13 @@ def _compare(
     bench: PtoBench, params: Mapping[str, Any], inputs: list[tuple[str, Any]], addresses: list[Any], outcome: Outcome
 ) -> tuple[str, ...]:
     """A sentence for each output that differs from its golden one."""
-    tensors = {name: value.copy() for name, value in inputs if is_array(value)}
-    bench.compute_golden(tensors, params)
     found: list[str] = []
+    all_golden = run_golden(bench.compute_golden, inputs, params, bench.name)
     for (name, value), address in zip(inputs, addresses, strict=True):
         if not is_array(value) or (bench.outputs and name not in bench.outputs):
             continue
         got = outcome.device.memory.bytes_at(address, value.nbytes).view(value.dtype).reshape(value.shape)
-        golden = tensors[name]
+        golden = all_golden[name]
         close = np.isclose(widen(got), widen(golden), bench.rtol, bench.atol, equal_nan=True)
         if not close.all():
             at = tuple(int(i) for i in np.argwhere(~close)[0])

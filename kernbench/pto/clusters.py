@@ -37,8 +37,8 @@ class ClusterPool:
 
     def group_of(self, cluster: int) -> int:
         """The group of a cluster. Errors: InvalidArgsError if it is not allocated."""
-        if cluster not in self._group or cluster in self._released:
-            raise InvalidArgsError(f"cluster {cluster} is not allocated; allocate it with pto2_rt_allocate_cluster")
+        if not isinstance(cluster, int) or cluster not in self._group or cluster in self._released:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidArgsError(f"cluster {cluster!r} is not allocated; allocate it with pto2_rt_allocate_cluster")
         return self._group[cluster]
 
     def left(self, cluster: int) -> int:

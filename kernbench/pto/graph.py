@@ -13,14 +13,13 @@ import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import GRAPH_TOPOLOGY, show_path
-from kernbench.pto.task import Shape
+from kernbench.pto.task import MOST_BLOCKS, Shape
 from kernbench.schema.guards import is_list, is_mapping
 
 SHAPES = {"aic": Shape.AIC, "aiv": Shape.AIV, "aiv2": Shape.AIV2, "mix": Shape.MIX}
 _TASK_KEYS = ("id", "name", "core", "blocks", "duration_us", "deps")
 _GRAPH_KEYS = ("machine", "tasks", "runtime")
 _DURATION_KEYS = ("mean", "min", "max", "p90")
-MOST_BLOCKS = 1 << 20
 NS_PER_US = 1e3
 
 

@@ -7,20 +7,24 @@ of the runtime's heap, of HBM for all else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import ceil
+from math import ceil, inf
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, shorten
+from kernbench.machine.ascend_places import CUBE, AscendPlaces, CorePlace
 from kernbench.machine.families.ascend.places import CUBE, AscendPlaces, CorePlace
 from kernbench.machine.intents import Intent, RouteKind
+from kernbench.pto.declarations import check_keys, check_whole
 from kernbench.pto.memory import in_heap
 from kernbench.pto.tensors import ParamKind, Tensor
+from kernbench.schema.guards import is_list, is_mapping, is_number
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -30,44 +34,90 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Transfer:
+    """A tensor between global memory and the core, or one of the `parts` that blocks share.
+
+    Errors: InputError for what is no tensor, or no part.
+    """
+
+    tensor: Tensor
+    part: int = 0
+    parts: int = 1
+
+    def __post_init__(self) -> None:
+        what = type(self).__name__
+        if not isinstance(self.tensor, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"{what}: got {shorten(repr(self.tensor))}, expected a tensor among the parameters")
+        if check_whole(self.part, f"{what}: part", 0) >= check_whole(self.parts, f"{what}: parts", 1):
+            raise InputError(f"{what}: got part {self.part} of {self.parts}; parts are counted from 0")
+
+    @property
+    def _start(self) -> int:
+        return min(self.part * ceil(self.tensor.nbytes / self.parts), self.tensor.nbytes)
+
+    @property
+    def address(self) -> int:
+        """The address of the first byte."""
+        return self.tensor.address + self._start
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes; the last parts may have fewer, down to none."""
+        return min(ceil(self.tensor.nbytes / self.parts), self.tensor.nbytes - self._start)
+
+
+class Load(Transfer):
     """Bytes from global memory into the core."""
 
-    tensor: Tensor
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Transfer):
     """Bytes from the core to global memory."""
 
-    tensor: Tensor
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MatMul:
-    """A product of (m, k) and (k, n) of elements of `itemsize` bytes, on an AIC."""
+    """A product of (m, k) and (k, n) of elements of `itemsize` bytes, on an AIC. Errors: InputError for sizes that are none."""
 
     m: int
     k: int
     n: int
     itemsize: int = 2
 
+    def __post_init__(self) -> None:
+        _check_amounts(self, "m", "k", "n")
+        if not self.itemsize > 0:
+            raise InputError(f"MatMul: itemsize: got {self.itemsize!r}, expected the bytes of an element")
+
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An element-wise operation on `nbytes`, done `passes` times, on an AIV."""
+    """An element-wise operation on `nbytes`, done `passes` times, on an AIV. Errors: InputError for amounts that are none."""
 
     nbytes: int
     passes: int = 1
 
+    def __post_init__(self) -> None:
+        _check_amounts(self, "nbytes", "passes")
+
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """Times (ns) that are distributed normally, but never below a tenth of the mean; each task's own follows from the seed."""
+    """Times (ns) that are distributed normally, but never below a tenth of the mean; each task's own follows from the seed.
+
+    Errors: InputError for times that are none.
+    """
 
     mean_ns: float
     deviation_ns: float
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_amounts(self, "mean_ns", "deviation_ns")
+        check_whole(self.seed, "Normal: seed", 0)
 
     def draw_ns(self, task: int, block: int) -> float:
         """The time of a block of a task."""
@@ -75,8 +125,31 @@ class Normal:
         return max(NormalDist(self.mean_ns, self.deviation_ns or 1e-9).inv_cdf(share), self.mean_ns / 10)
 
 
+def _check_amounts(what: object, *names: str) -> None:
+    for name in names:
+        if not _is_amount(value := getattr(what, name)):
+            raise InputError(
+                f"{type(what).__name__}: {name}: got {shorten(repr(value))}, expected a finite number of 0 or more"
+            )
+
+
+def _is_amount(value: object) -> bool:
+    return is_number(value) and bool(0 <= value < inf)
+
+
 Operation = Load | Store | MatMul | Vector
 Cost = float | Normal | Sequence[Operation]
+
+
+def _check_cost(cost: Any) -> None:
+    """Errors: InputError for a cost that is none."""
+    if isinstance(cost, Normal) or _is_amount(cost):
+        return
+    if not isinstance(cost, list | tuple) or not all(isinstance(each, Operation) for each in cost):  # pyright: ignore[reportUnknownVariableType]
+        raise InputError(
+            f"cost: got {shorten(repr(cost))}, expected a finite time of 0 ns or more, a Normal, or a list of Load, Store, "  # pyright: ignore[reportUnknownArgumentType]
+            "MatMul and Vector"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +165,19 @@ class Kernel:
     vector: Callable[..., object] | None = None
 
     def cost_of(self, task: Task, block: int) -> Cost:
-        """The cost of a block; without one it is to load what it reads, to work on what it writes once, and to store it."""
+        """The cost of a block; without one it is to load what the task reads, to work on what that writes once, and to store
+        it, of which each block does its part."""
         if callable(self.cost):
-            return self.cost(*[p.value if p.tensor is None else p.tensor for p in task.params], *task.place(block))
+            cost = self.cost(*[p.value if p.tensor is None else p.tensor for p in task.params], *task.place(block))
+            _check_cost(cost)
+            return cost
         if self.cost is not None:
             return self.cost
         tensors = [(p.kind, p.tensor) for p in task.params if p.tensor is not None]
-        reads = [Load(tensor) for kind, tensor in tensors if kind != ParamKind.OUTPUT]
-        written = [tensor for kind, tensor in tensors if kind != ParamKind.INPUT]
-        work = [Vector(tensor.nbytes) for tensor in written] if self.core_type != CUBE else []
-        return [*reads, *work, *map(Store, written)]
+        reads = [Load(tensor, block, task.blocks) for kind, tensor in tensors if kind != ParamKind.OUTPUT]
+        stores = [Store(tensor, block, task.blocks) for kind, tensor in tensors if kind != ParamKind.INPUT]
+        work = [Vector(store.nbytes) for store in stores] if self.core_type != CUBE else []
+        return [*reads, *work, *stores]
 
 
 def _random_share(seed: int, *numbers: int) -> float:
@@ -115,28 +191,58 @@ def _random_share(seed: int, *numbers: int) -> float:
     return (state + 1) / (2**64 + 1)
 
 
+_CORES = {"aic": ("function", "cost"), "aiv": ("function", "cost"), "mix": ("cube", "vector")}
+_KEYS = ("func_id", "name", "core_type", "source")
+
+
 def read_kernels(declared: Sequence[Mapping[str, Any]], where: str) -> dict[int, Kernel]:
     """The kernels of a bench by func_id. Errors: InputError for a declaration that is none."""
+    if not is_list(declared) or not all(is_mapping(entry) for entry in declared):
+        raise InputError(f"{where}: KERNELS is no list of mappings; docs/pto.md shows one")
     found: dict[int, Kernel] = {}
     for entry in declared:
-        missing = {"func_id", "name", "core_type"} - entry.keys()
-        if missing:
-            raise InputError(
-                f"{where}: a kernel of KERNELS lacks {', '.join(sorted(missing))}; give func_id, name, core_type"
-            )
-        if entry["core_type"] not in ("aic", "aiv", "mix"):
-            raise InputError(
-                f"{where}: kernel {entry['name']!r}: got core_type {entry['core_type']!r}, expected aic, aiv or mix"
-            )
-        if entry["func_id"] in found:
-            raise InputError(f"{where}: two kernels have func_id {entry['func_id']}; give each its own")
-        if entry["core_type"] == "mix" and not {"cube", "vector"} <= entry.keys():
-            raise InputError(
-                f"{where}: kernel {entry['name']!r} is for cube and vector cores; give a function for each"
-            )
-        optional = {name: entry.get(name) for name in ("function", "cost", "cube", "vector")}
-        found[entry["func_id"]] = Kernel(entry["func_id"], entry["name"], entry["core_type"], **optional)
+        kernel = _read_kernel(entry, where)
+        if kernel.id in found:
+            raise InputError(f"{where}: two kernels have func_id {kernel.id}; give each its own")
+        found[kernel.id] = kernel
     return found
+
+
+def _read_kernel(entry: Mapping[str, Any], where: str) -> Kernel:
+    missing = {"func_id", "name", "core_type"} - entry.keys()
+    if missing:
+        raise InputError(
+            f"{where}: a kernel of KERNELS lacks {', '.join(sorted(missing))}; give func_id, name, core_type"
+        )
+    number = check_whole(entry["func_id"], f"{where}: a kernel of KERNELS: func_id", 0)
+    name, core_type = entry["name"], entry["core_type"]
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise InputError(f"{where}: kernel {number}: got name {shorten(repr(name))}, expected a text of one line")
+    where = f"{where}: kernel {name!r}"
+    if not isinstance(core_type, str) or core_type not in _CORES:
+        raise InputError(f"{where}: got core_type {shorten(repr(core_type))}, expected aic, aiv or mix")
+    own = _CORES[core_type]
+    check_keys(entry, (*_KEYS, *own), where)
+    if core_type == "mix" and not set(own) <= entry.keys():
+        raise InputError(f"{where} is for cube and vector cores; give a function for each")
+    for key in own:
+        value = entry.get(key)
+        if key != "cost" and value is not None and not callable(value):
+            raise InputError(f"{where}: {key}: got {shorten(repr(value))}, expected a function")
+    cost = entry.get("cost")
+    if cost is not None and not callable(cost):
+        with _told_of(where):
+            _check_cost(cost)
+    return Kernel(number, name, core_type, **{key: entry.get(key) for key in own})
+
+
+@contextmanager
+def _told_of(where: str) -> Generator[None]:
+    """Let an InputError say where it is."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 @dataclass(slots=True)
@@ -155,14 +261,22 @@ class KernelRows:
         at least, which is all but that of transfers."""
         kernel = task.kernel
         tag = self.tags.setdefault(kernel.name, self.program.tag(kernel.name, "kernel"))
-        cost = task.block_ns[block] if task.block_ns else kernel.cost_of(task, block)
+        if task.block_ns:
+            cost = task.block_ns[block]
+        else:
+            with _told_of(f"kernel {kernel.name!r}, task {task.id}"):
+                cost = kernel.cost_of(task, block)
         if isinstance(cost, Normal):
             cost = cost.draw_ns(task.id, block)
         if isinstance(cost, int | float | np.number):
             return self._busy(thread, core.server, done, ("ns", float(cost) / self.speed), tag)
+        with _told_of(f"kernel {kernel.name!r}, task {task.id}"):
+            return self._operations(thread, core, done, cost, tag)
+
+    def _operations(self, thread: Thread, core: CorePlace, done: int, cost: Sequence[Operation], tag: int) -> int:
         least_fs = 0
         for kind, group in groupby(cost, type):
-            if kind in (Load, Store):
+            if issubclass(kind, Transfer):
                 self._transfer(thread, core, done, list(group), tag, write=kind is Store)
             else:
                 least_fs += sum(self.compute(thread, core, done, operation, tag) for operation in group)
@@ -178,11 +292,12 @@ class KernelRows:
         self, thread: Thread, core: CorePlace, done: int, operations: list[Any], tag: int, *, write: bool
     ) -> None:
         machine, engine = self.program.machine, core.engines["out" if write else "in"]
-        for operation in operations:
-            tensor: Tensor = operation.tensor
-            route, stripe = find_route(machine, core, tensor.address, write=write)
-            thread.move(route, tensor.nbytes, stripe=stripe, done=done, hold=engine, tag=tag)
-        thread.wait(done, len(operations), take=len(operations))
+        parts = [operation for operation in operations if operation.nbytes]
+        for part in parts:
+            route, stripe = find_route(machine, core, part.address, write=write)
+            thread.move(route, part.nbytes, stripe=stripe, done=done, hold=engine, tag=tag)
+        if parts:
+            thread.wait(done, len(parts), take=len(parts))
 
     def compute(self, thread: Thread, core: CorePlace, done: int, operation: Any, tag: int) -> int:
         """Append the rows of a product or a vector operation; returns its time (fs). Errors: InputError on a core of the

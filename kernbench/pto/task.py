@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kernbench.pto.tensors import Param
 
 UNPINNED = -1
+MOST_BLOCKS = 1 << 20  # of a task
 
 
 class Worker(IntEnum):

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench.dtypes import numpy_dtype
+from kernbench.errors import shorten
 from kernbench.pto.fatal import InvalidArgsError
+from kernbench.schema.guards import is_whole
 
 if TYPE_CHECKING:
     from kernbench.pto.task import Task
@@ -78,12 +80,14 @@ class Tensor:
 
     def view(self, shapes: Sequence[int], offsets: Sequence[int]) -> Tensor:
         """A region of this one. Errors: InvalidArgsError if it is not inside."""
-        shape, offset = tuple(shapes), tuple(offsets)
+        shape, offset = _whole_numbers(shapes), _whole_numbers(offsets)
         inside = len(shape) == len(offset) == len(self.shape) and all(
             at >= 0 and n > 0 and at + n <= whole for at, n, whole in zip(offset, shape, self.shape, strict=True)
         )
         if not inside:
-            raise InvalidArgsError(f"a view of shape {shape} at {offset} is not inside a tensor of shape {self.shape}")
+            raise InvalidArgsError(
+                f"a view of shape {shapes!r} at {offsets!r} is not inside a tensor of shape {self.shape}"
+            )
         at = tuple(a + b for a, b in zip(self.offsets, offset, strict=True))
         return Tensor(self.buffer, self.raw_shape, at, shape, self.dtype)
 
@@ -127,14 +131,18 @@ class Param:
 
 
 def _checked(shapes: Sequence[int], ndim: int, dtype: str) -> tuple[tuple[int, ...], np.dtype]:
-    shape = tuple(shapes)
-    if ndim != len(shape) or not shape or not all(_is_size(size) for size in shape):
-        raise InvalidArgsError(f"got shapes {shape} and ndim {ndim}, expected as many positive numbers as ndim says")
+    shape = _whole_numbers(shapes)
+    if ndim != len(shape) or not shape or min(shape) < 1:
+        raise InvalidArgsError(
+            f"got shapes {shorten(repr(shapes))} and ndim {ndim!r}, expected as many positive whole numbers as ndim says"
+        )
     return shape, numpy_dtype(dtype)
 
 
-def _is_size(size: object) -> bool:
-    return bool(isinstance(size, int | np.integer) and size > 0)
+def _whole_numbers(given: object) -> tuple[int, ...]:
+    """A tuple or list of whole numbers as integers, or nothing if it is none."""
+    numbers: list[Any] = list(given) if isinstance(given, tuple | list) else []  # pyright: ignore[reportUnknownArgumentType]
+    return tuple(int(each) for each in numbers) if all(map(is_whole, numbers)) else ()
 
 
 def make_tensor(shapes: Sequence[int], ndim: int, dtype: str = "f32") -> Tensor:
@@ -149,8 +157,8 @@ def make_tensor(shapes: Sequence[int], ndim: int, dtype: str = "f32") -> Tensor:
 def make_tensor_external(ptr: int, shapes: Sequence[int], ndim: int, dtype: str = "f32") -> Tensor:
     """A tensor at an address of the device. Errors: as `make_tensor`, and InvalidArgsError for address 0."""
     shape, kind = _checked(shapes, ndim, dtype)
-    if ptr <= 0:
-        raise InvalidArgsError(f"got address {ptr} for an external tensor; give that of an argument")
+    if not is_whole(ptr) or ptr <= 0:
+        raise InvalidArgsError(f"got address {shorten(repr(ptr))} for an external tensor; give that of an argument")
     return Tensor(Buffer(int(ptr), prod(shape) * kind.itemsize), shape, (0,) * len(shape), shape, kind)
 
 

@@ -99,7 +99,10 @@ class TantoContext:
         return tuple(text for one in self.expectations if (text := self._mismatch(one)))
 
     def _mismatch(self, one: Expectation) -> str:
-        got, expected = self.device.read(one.buffer.id, one.buffer.letter), np.asarray(one.reference(), np.float32).reshape(-1)
+        got, expected = (
+            self.device.read(one.buffer.id, one.buffer.letter),
+            np.asarray(one.reference(), np.float32).reshape(-1),
+        )
         if got.size != expected.size:
             return f"{one.name}: has {got.size:,} elements, the reference {expected.size:,}"
         if one.exact:
@@ -111,9 +114,7 @@ class TantoContext:
                 f"{one.name}[{at}]: expected {expected[at]!r}, got {got[at]!r}; {len(wrong):,} of {got.size:,} differ"
             )
         found = correlation(got, expected)
-        return (
-            "" if found >= one.least else f"{one.name}: correlates by {found:.6f}, expected {one.least}"
-        )
+        return "" if found >= one.least else f"{one.name}: correlates by {found:.6f}, expected {one.least}"
 
 
 def correlation(a: np.ndarray, b: np.ndarray) -> float:

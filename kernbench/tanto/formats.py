@@ -16,7 +16,6 @@ import numpy as np
 
 from kernbench.errors import InputError, suggest
 
-
 SHARED = 16  # elements that have one exponent in a block format
 _EXPONENT_BITS = 8
 _LEAST_EXPONENT = -126  # of a float32 that is not denormal

@@ -142,6 +142,27 @@ def test_the_environment_sets_the_window(capsys: pytest.CaptureFixture[str], mon
     assert told["shared_memory_bytes"] == 128 + 32 * 4352 + 65537 * 8 + 56
 
 
+def test_a_case_of_the_environment_that_the_bench_lacks_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PA_CASE", "CaseBatch256")
+    assert pto("run", "vector_example", "-t", "ascend_tiny", "--no-data") == 2
+    assert capsys.readouterr().err.strip() == (
+        "error: PA_CASE=CaseBatch256 names no case of the bench; known: Default, Small; unset it, or give --case"
+    )
+    assert pto("run", "vector_example", "-t", "ascend_tiny", "--case", "Small") == 0
+
+
+def test_a_block_dim_that_the_machine_lacks_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = "clusters            2  all of the machine; the bench has a block_dim of 24"
+    for topology, clusters in (("ascend_tiny", 2), ("ascend_910b2", 24)):
+        assert pto("run", "vector_example", "-t", topology, "--case", "Small") == 0
+        assert (shown in capsys.readouterr().out) == (clusters == 2)
+        assert pto("run", "vector_example", "-t", topology, "--case", "Small", "--json") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["clusters"], told["block_dim"]) == (clusters, 24)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [

@@ -491,6 +491,39 @@ def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
             "task 0: got worker type 2, expected PTO2_WORKER_CUBE or PTO2_WORKER_VECTOR",
         ),
         (
+            lambda rt: pto2_rt_submit_task(rt, 1, "vector", []),
+            "task 0: worker_type: got 'vector', expected a whole number of 0 or more",
+        ),
+        (
+            lambda rt: pto2_rt_submit_task(rt, "1", PTO2_WORKER_VECTOR, []),
+            "task 0: kernel_id: got '1', expected a whole number of 0 or more",
+        ),
+        (
+            lambda rt: pto2_rt_submit_task(rt, 1, PTO2_WORKER_VECTOR, None),
+            "got None as parameters, expected a list of them",
+        ),
+        (
+            lambda rt: pto2_rt_submit_task_spmd(rt, 1, PTO2_WORKER_VECTOR, [], 2.5),
+            "block_num: got 2.5, expected a whole number of 1 or more and 1,048,576 or less",
+        ),
+        (
+            lambda rt: block_incore(rt, 1, PTO2_WORKER_VECTOR, [], True),
+            "block_dim: got True, expected a whole number of 1 or more and 1,048,576 or less",
+        ),
+        (
+            lambda rt: block_incore(rt, 1, PTO2_WORKER_VECTOR, [], 2, [0]),
+            "got block_dim 2 and clusters [0]; give one cluster for each block",
+        ),
+        (lambda rt: pto2_rt_get_tensor_data(rt, 5), "got 5, expected a tensor to read"),
+        (
+            lambda rt: make_tensor_external("x", (4,), 1),
+            "got address 'x' for an external tensor; give that of an argument",
+        ),
+        (
+            lambda rt: make_tensor((4,), 1).view((2.5,), (0,)),
+            "a view of shape (2.5,) at (0,) is not inside a tensor of shape (4,)",
+        ),
+        (
             lambda rt: submit(rt, *[make_output_param(make_tensor((4,), 1)) for _ in range(17)]),
             "task 0: got 17 OUTPUT parameters, expected 16 at most",
         ),
@@ -516,7 +549,7 @@ def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
         ),
         (
             lambda rt: make_tensor((4, 0.5), 2),
-            "got shapes (4, 0.5) and ndim 2, expected as many positive numbers as ndim says",
+            "got shapes (4, 0.5) and ndim 2, expected as many positive whole numbers as ndim says",
         ),
         (
             lambda rt: submit(rt, 5),

@@ -49,9 +49,12 @@ def test_another_shape_of_the_same_bytes_overlaps_by_bytes():
     [
         (
             lambda: make_tensor((2, 3), 1),
-            "got shapes (2, 3) and ndim 1, expected as many positive numbers as ndim says",
+            "got shapes (2, 3) and ndim 1, expected as many positive whole numbers as ndim says",
         ),
-        (lambda: make_tensor((0,), 1), "got shapes (0,) and ndim 1, expected as many positive numbers as ndim says"),
+        (
+            lambda: make_tensor((0,), 1),
+            "got shapes (0,) and ndim 1, expected as many positive whole numbers as ndim says",
+        ),
         (lambda: make_tensor_external(0, (2,), 1), "got address 0 for an external tensor; give that of an argument"),
         (lambda: WHOLE.view((9, 1), (0, 0)), "a view of shape (9, 1) at (0, 0) is not inside a tensor of shape (8, 6)"),
     ],

@@ -82,11 +82,14 @@ class TaskGraphWorkload:
         if name == CASE:
             self.of.parameters(str(value), {})
         elif name == RUNTIME:
-            from kernbench.pto.bench import find_backend
+            from kernbench.pto.declarations import find_backend
 
             find_backend(str(value))
         elif value != OF_CASE:
+            from kernbench.pto.declarations import check_settable
+
             like = next(self.of.cases[case][name] for case in self.cases if name in self.of.cases[case])
+            check_settable(name, like, self.name)
             return read_parameter(f"parameter {name!r} of bench {self.name!r}", like, value, unit_of(name))
         return value
 

@@ -1,0 +1,26 @@
+"""Costs of kernels: what a task does without a cost of its own, alone and in blocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench.pto.kernels import Kernel, Load, Store, Vector
+from kernbench.pto.task import Shape, Task
+from kernbench.pto.tensors import make_input_param, make_output_param, make_tensor_external
+
+GIVEN, WRITTEN = (make_tensor_external(address, (1000,), 1) for address in (1 << 20, 1 << 21))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "each"), [(1, [4000]), (4, [1000] * 4), (3, [1334, 1334, 1332]), (1001, [4] * 1000 + [0])]
+)
+def test_blocks_without_a_cost_share_what_their_task_loads_and_stores(blocks, each):
+    kernel = Kernel(1, "COPY", "aiv")
+    task = Task(0, kernel, Shape.AIV, [make_input_param(GIVEN), make_output_param(WRITTEN)])
+    task.blocks = blocks
+    costs = [kernel.cost_of(task, block) for block in range(blocks)]
+    assert [[type(one) for one in cost] for cost in costs] == [[Load, Vector, Store]] * blocks
+    for at, tensor in ((0, GIVEN), (2, WRITTEN)):
+        assert [cost[at].nbytes for cost in costs] == each
+        assert [cost[at].address - tensor.address for cost in costs] == [sum(each[:block]) for block in range(blocks)]
+    assert [cost[1].nbytes for cost in costs] == each
