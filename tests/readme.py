@@ -4,12 +4,26 @@ A fenced block is one of three things. In a `console` block, lines that begin wi
 command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`) is that
 file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by what is printed.
 
+A figure in the prose that comes from a run is checked by a comment behind it, which a reader does not see:
+
+    <!-- from runs
+    5.1 µs: (told("kernbench pto replay one.json")["span_us"] - 40 * 3) / 39
+    a third: 1 - span("fast") / span("slow")
+    given: 16 KiB
+    -->
+
+Each line has a text of the prose since the last block, and what it is: a Python expression of `told(command)`, which is what a
+command prints with `--json`, and of `table(path)`, a table that an earlier step has left. A name may be given to a value first
+(`one = told(…)`). A number has to be right in all its digits, a word (`half`, `a third`, `five times`) within a tenth. `given`
+has what comes from no run. Tutorials have no number in their prose that is neither checked, nor given, nor in their blocks.
+
 A shell runs what needs one: pipes, redirections, other programs. Commands that are only `kernbench` with its arguments,
 and Python, run in this process, which has loaded the compiled loops once.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -22,6 +36,9 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
+
+import polars
 
 from kernbench.cli.main import main as run_kernbench
 
@@ -40,14 +57,33 @@ STUBS = {
 }
 # A reader's shell has none of these; that of the tests has some.
 DROPPED = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FORCE_COLOR", "PYTEST_ADDOPTS"}
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^```(?P<language>\w+)\n(?P<body>.*?)^```$|^<!-- from runs\n(?P<figures>.*?)^-->$", re.MULTILINE | re.DOTALL
+)
+_GIVEN = "given"
+_TIMES = ("three", "four", "five", "six", "seven", "eight", "nine", "ten")
+WORDS = {
+    "half": 1 / 2,
+    "a third": 1 / 3,
+    "a quarter": 1 / 4,
+    "a fifth": 1 / 5,
+    "a sixth": 1 / 6,
+    "a tenth": 1 / 10,
+    "twice": 2.0,
+}
+WORDS |= {f"{word} times": float(number) for number, word in enumerate(_TIMES, 3)}
+WORD_TOLERANCE = 0.1  # of the value of a word
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 _FOR_THE_SHELL = re.compile(r"[|&;<>$`*?!~(){}\\\n]")
 _PATH = re.compile(r"# ([\w./-]+\.(?:py|yaml))\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing a reader does: `kind` is "file" (at `path`), "command" or "python"; `output` is what the README shows."""
+    """One thing a reader does: `kind` is "file" (at `path`), "command" or "python"; `output` is what the README shows.
+
+    Or "figures", which a reader reads: `output` is the prose that has them.
+    """
 
     kind: str
     text: str
@@ -57,8 +93,13 @@ class Step:
 
 def read_steps(text: str) -> list[Step]:
     """The steps of a page, in order."""
-    steps = []
-    for language, body in _FENCE.findall(text):
+    steps, end = [], 0
+    for block in _BLOCK.finditer(text):
+        prose, end = text[end : block.start()], block.end()
+        if block["figures"] is not None:
+            steps.append(Step("figures", block["figures"], output=" ".join(prose.split())))
+            continue
+        language, body = block["language"], block["body"]
         named = _PATH.match(body)
         if named:
             steps.append(Step("file", body, path=named[1]))
@@ -88,6 +129,79 @@ def shows(step: Step, printed: str) -> bool:
     """Whether what a command prints begins with what its page shows."""
     shown = without_wall_time(step.output)
     return without_wall_time(printed)[: len(shown)] == shown
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure in the prose: its text, and the value that it has by the runs."""
+
+    text: str
+    value: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the text says the value: a number in all its digits, a word within a tenth."""
+        if (word := WORDS.get(self.text.lower())) is not None:
+            return abs(self.value / word - 1) <= WORD_TOLERANCE
+        return self.told == self.text
+
+    @property
+    def told(self) -> str:
+        """The text with the number that would be right, of as many decimals. Errors: AssertionError for a text without one."""
+        number = NUMBER.search(self.text)
+        assert number, f"{self.text!r} has no number, and is none of {', '.join(WORDS)}"
+        value = 100 * self.value if self.text[number.end() :].lstrip().startswith("%") else self.value
+        decimals = len(number[0].partition(".")[2])
+        right = f"{value:,.{decimals}f}" if "," in number[0] or value >= 10000 else f"{value:.{decimals}f}"
+        return self.text[: number.start()] + right + self.text[number.end() :]
+
+
+def read_figures(step: Step, checkout: Path) -> list[Figure]:
+    """The figures of a step, with their values. Errors: AssertionError for a text that its prose lacks."""
+    known: dict[str, dict[str, Any]] = {}
+
+    def told(command: str) -> dict[str, Any]:
+        if command not in known:
+            known[command] = json.loads(run_step(Step("command", f"{command} --json"), checkout))
+        return known[command]
+
+    names: dict[str, Any] = {"told": told, "table": lambda path: polars.read_parquet(checkout / path)}
+    figures = []
+    for line in step.text.splitlines():
+        name, assigned, expression = line.partition(" = ")
+        if assigned and name.isidentifier():
+            names[name] = eval(expression, names)
+            continue
+        text, colon, expression = line.partition(": ")
+        assert colon, f"{line!r}: expected a text of the prose, a colon, and what it is"
+        if text == _GIVEN:
+            text = expression
+        assert text in step.output, f"{text!r} is not in the prose {step.output!r}"
+        if text != expression:
+            figures.append(Figure(text, float(eval(expression, names))))
+    return figures
+
+
+def find_unchecked(text: str) -> list[str]:
+    """Numbers and words for fractions in the prose of a page that no comment has, and no block shows."""
+    steps = read_steps(text)
+    blocks = " ".join(f"{step.text} {step.output}" for step in steps if step.kind != "figures")
+    shown = {number.replace(",", "") for number in NUMBER.findall(blocks)}
+    checked = [
+        line.removeprefix(f"{_GIVEN}: ").split(": ")[0]
+        for step in steps
+        if step.kind == "figures"
+        for line in step.text.splitlines()
+    ]
+    prose = _BLOCK.sub(" ", text)
+    for pattern in (r"^```.*?^```$", r"`[^`]*`", r"\]\([^)]*\)"):  # blocks that are not run, code, targets of links
+        prose = re.sub(pattern, " ", prose, flags=re.MULTILINE | re.DOTALL)
+    prose = " ".join(prose.split())
+    for each in sorted(checked, key=len, reverse=True):
+        prose = prose.replace(each, " ")
+    numbers = [number for number in NUMBER.findall(prose) if number.replace(",", "") not in shown]
+    words = "|".join(sorted(WORDS, key=len, reverse=True))
+    return numbers + re.findall(rf"\b(?:{words})\b(?! as fast)", prose, re.IGNORECASE)
 
 
 def make_checkout(target: Path) -> None:
@@ -153,10 +267,26 @@ def _renew(page: Path) -> None:
     with tempfile.TemporaryDirectory() as directory:
         make_checkout(Path(directory))
         for step in read_steps(text):
+            if step.kind == "figures":
+                text = _renew_figures(step, text, Path(directory))
+                continue
             printed = run_step(step, Path(directory)).rstrip()
             if step.output and not shows(step, printed):
                 text = text.replace(f"$ {step.text}\n{step.output}\n", f"$ {step.text}\n{printed}\n")
     page.write_text(text, encoding="utf-8")
+
+
+def _renew_figures(step: Step, text: str, checkout: Path) -> str:
+    """A page with the right numbers in the prose of a step. Errors: AssertionError for a word that is not right any more."""
+    comment = text.index(f"<!-- from runs\n{step.text}-->")
+    begin = max((block.end() for block in _BLOCK.finditer(text) if block.end() <= comment), default=0)
+    prose, figures = text[begin:comment], step.text
+    for figure in read_figures(step, checkout):
+        if not figure.is_right:
+            prose, figures = prose.replace(figure.text, figure.told), figures.replace(figure.text, figure.told)
+    return (
+        f"{text[:begin]}{prose}<!-- from runs\n{figures}{text[comment + len('<!-- from runs') + 1 + len(step.text) :]}"
+    )
 
 
 if __name__ == "__main__":

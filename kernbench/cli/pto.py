@@ -83,6 +83,7 @@ def replay_command(
         from kernbench.pto.graph import load_graph
         from kernbench.pto.replay import replay
         from kernbench.pto.summary import summarise
+        from kernbench.pto.usage import tell_bottleneck
         from kernbench.runs.request import note_replay
 
         found = load_graph(graph)
@@ -90,7 +91,12 @@ def replay_command(
         announce_compiling()
         outcome = replay(found, topology, overrides, mode)
         summary = summarise(outcome)
-        told: dict[str, Any] = {"graph": str(graph), "topology": outcome.device.machine.name, **summary.to_dict()}
+        told: dict[str, Any] = {
+            "graph": str(graph),
+            "topology": outcome.device.machine.name,
+            **summary.to_dict(),
+            **tell_bottleneck(outcome),
+        }
         asked = _Asked(explain, what_if, out is not None)
         why = _explain(
             outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed), asked, display
@@ -235,7 +241,7 @@ def _explain(outcome: Outcome, rerun: Rerun, asked: _Asked, display: Display) ->
         display.say("running what-ifs")
         what_ifs = find_what_ifs(outcome, rerun)
     told = {"what_if": [each.to_dict() for each in what_ifs or ()]} if asked.what_if else {}
-    explanation = explain_graph(outcome, what_ifs) if asked.explain or asked.keep else None
+    explanation = explain_graph(outcome, what_ifs, rerun) if asked.explain or asked.keep else None
     explained = {"explain": explanation.to_dict()} if asked.explain and explanation else {}
     return _Why(explanation, told, explained)
 
@@ -272,6 +278,7 @@ def _prepare(
 def _figures_of(run: BenchRun) -> dict[str, Any]:
     """What is told of a run, as plain values."""
     from kernbench.pto.summary import summarise
+    from kernbench.pto.usage import tell_bottleneck
 
     return {
         "bench": run.bench.name,
@@ -283,6 +290,7 @@ def _figures_of(run: BenchRun) -> dict[str, Any]:
         "verified": run.verified,
         "mismatches": list(run.mismatches),
         **summarise(run.outcome).to_dict(),
+        **tell_bottleneck(run.outcome),
         **run.host_copies_us(),
         "shared_memory_bytes": run.outcome.device.settings.shared_memory_bytes,
     }
@@ -333,10 +341,13 @@ def sweep_command(grid: str, as_json: bool, out: Path | None, forms: tuple[str, 
         click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), **files}))
         return
     from kernbench.cli.probe_effort import show_files
-    from kernbench.cli.pto_tables import sweep_table
+    from kernbench.cli.pto_tables import sweep_table, tell_shortest
 
     say(f"{found.description or found.name}, {len(table)} points", bold=True)
     show(sweep_table(table.to_dicts()))
+    say()
+    for line in tell_shortest(table.to_dicts(), [axis.name for axis in found.axes]):
+        say(line)
     show_files(files)
 
 

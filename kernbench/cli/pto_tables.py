@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
+from kernbench.cli.summary import bottleneck_line
 from kernbench.pto.record import Phase
 from kernbench.report.text_table import KEEP, Column, Field, TextTable, figures_table, list_table
+from kernbench.sweep.point import TOPOLOGY
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     from kernbench.pto.summary import Summary
@@ -35,7 +39,7 @@ RESULTS = ("span_us",)  # of a sweep: the columns that are never left out
 
 
 def summary_table(summary: Summary, told: Mapping[str, Any]) -> TextTable:
-    """The figures of a run; `told` has those that only runs of benches have."""
+    """The figures of a run; `told` has its bottleneck, and what only runs of benches have."""
     lines = [
         ("span", f"{summary.span_us:,.3f} µs", "simulated time, from the first kernel's start to the last one's end"),
         ("run", f"{summary.run_us:,.3f} µs", "simulated time, with start-up and shut-down of the runtime"),
@@ -49,6 +53,8 @@ def summary_table(summary: Summary, told: Mapping[str, Any]) -> TextTable:
             lines.append((label, f"{told[name]:,.3f} µs", note))
     for kind, share in summary.utilisation.items():
         lines.append((kind, f"{share:.1%}", "of the span, all cores of the kind"))
+    if told["bottleneck"]:
+        lines.append(bottleneck_line(told))
     peaks = summary.peaks
     entries = f"{peaks['dep_entries']:,} dependency and {peaks['map_entries']:,} map entries"
     note = f"{peaks['heap_bytes']:,} bytes of heap, {entries}, {peaks['ready']:,} ready tasks"
@@ -103,6 +109,45 @@ def sweep_table(rows: Sequence[Mapping[str, Any]]) -> TextTable:
         for place, name in enumerate(names)
     ]
     return TextTable(columns, whole="in table.parquet")
+
+
+def tell_shortest(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """The answer of a grid: the shortest span, and where it is, in a line for each workload.
+
+    A case and its parameters are the workload; fields of the topology and `runtime` are what can be chosen for it.
+    """
+    varying = [name for name in names if len({str(row[name]) for row in rows}) > 1]
+    chosen = [name for name in varying if name.startswith(TOPOLOGY) or name == "runtime"]
+    given = [name for name in varying if name not in chosen] if chosen else []
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in given), []).append(row)
+    lines: list[str] = []
+    for values, each in groups.items():
+        of = ", ".join(f"{name} {_listed([value])}" for name, value in zip(given, values, strict=True))
+        lines.append(f"shortest span{of and ' of '}{of}: {_shortest(each, chosen or varying)}")
+    return lines
+
+
+def _shortest(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    done = [row for row in rows if row["span_us"] is not None]
+    if not done:
+        return "none, the runtime stopped every point"
+    stopped = f"; the runtime stopped {plural(len(rows) - len(done), 'point')}" if len(done) < len(rows) else ""
+    least = min(row["span_us"] for row in done)
+    best = [row for row in done if row["span_us"] == least]
+    values = {name: list(dict.fromkeys(row[name] for row in best)) for name in names}
+    if len(best) < prod(map(len, values.values())):  # not each of these values with each of the others
+        values = {name: [best[0][name]] for name in names}
+        stopped = f" ({len(best) - 1:,} more have the same){stopped}"
+    where = ", ".join(f"{name.removeprefix(TOPOLOGY)} {_listed(found)}" for name, found in values.items())
+    return f"{least:,.3f} µs{where and ' with '}{where}{stopped}"
+
+
+def _listed(values: Sequence[object]) -> str:
+    """Values as a text, numbers grouped: `64, 128 or 256`."""
+    texts = [f"{value:,}" if isinstance(value, int) else str(value) for value in values]
+    return " or ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
 
 
 def _figure(value: object) -> str:

@@ -38,14 +38,19 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             remark += f"; {summary['gbs_of_peak']:.1%} of their HBM's peak"
         lines.append(("", f"{summary['achieved_gbs']:,.1f} GB/s", remark))
     if summary["bottleneck"]:
-        busiest = f"{summary['bottleneck']}, most of all {summary['bottleneck_part']}"
-        lines.append(("bottleneck", f"{summary['bottleneck_utilisation']:.1%} busy", busiest))
+        lines.append(bottleneck_line(summary))
     if summary["unmapped_lookups"]:
         remark = "no tensor holds these addresses, so they were taken as physical ones"
         lines.append(("unmapped", f"{summary['unmapped_lookups']:,} look-ups", remark))
     lines.append(("simulation", f"{summary['wall_s']:.2f} s", _effort(summary)))
     lines.append(("numbers", *_verification(summary)))
     return lines
+
+
+def bottleneck_line(summary: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The line of the busiest class of parts: label, share, names."""
+    busiest = f"{summary['bottleneck']}, most of all {summary['bottleneck_part']}"
+    return ("bottleneck", f"{summary['bottleneck_utilisation']:.1%} busy", busiest)
 
 
 def _collectives(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:

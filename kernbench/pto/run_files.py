@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kernbench.oplog.queueing import find_queueing
-from kernbench.oplog.utilisation import list_parts
 from kernbench.pto.critical_path import find_graph_path
-from kernbench.pto.record import Phase
 from kernbench.pto.runtime_rows import RuntimeRows
 from kernbench.pto.summary import summarise
+from kernbench.pto.usage import find_busy, find_parts, tell_bottleneck
 from kernbench.runs.explanation import Explanation
 from kernbench.runs.files import RunToKeep, times_of, write_run
-from kernbench.runs.metrics import busy_of_run, run_metrics
+from kernbench.runs.metrics import run_metrics
 from kernbench.runs.what_if import Alternative, WhatIf
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
+    from kernbench.oplog.critical import Piece
     from kernbench.pto.launch import Outcome
+    from kernbench.pto.what_if import Rerun
     from kernbench.pto.what_if import WhatIf as GraphWhatIf
 
 NS_PER_US = 1000
-_IDLE = (Phase.BLOCKED, Phase.START_UP)
+_GROUPS = {  # what-ifs of parts of the runtime: what has time on the path, and how the names of its pieces begin
+    "submission": ("the orchestrator has", "orchestrator: "),
+    "dispatch": ("the schedulers have", "scheduler: "),
+    "hand-over": ("hand-overs have", "hand-over "),
+}
+LEAST_TOLD = 0.1  # of the critical path
+MOST_OF_IT = 0.9  # of what a part that is twice as fast saves if nothing else takes its place on the path
 
 
 def write_graph_run(
@@ -40,16 +46,15 @@ def write_graph_run(
     `told` is what the run was, in JSON's types: bench, topology, parameters, overrides, mode and so on. Errors: RunError if the
     disk refuses.
     """
-    summary = {**told, **_measure(outcome, explanation), "explain": explanation.to_dict()}
+    summary = {**told, **_measure(outcome), "explain": explanation.to_dict()}
     return write_run(
         RunToKeep(outcome.session, summary, explanation.path, explanation, RuntimeRows(outcome).make()), out, write_more
     )
 
 
-def _measure(outcome: Outcome, explanation: Explanation) -> dict[str, Any]:
+def _measure(outcome: Outcome) -> dict[str, Any]:
     """The figures of a run, by the names of `RunResult`; those of GEMM work and of PEs are of no meaning here."""
     summary, metrics = summarise(outcome), run_metrics(outcome.session, ())
-    busiest = next(iter(explanation.usage), None)
     return {
         "latency_ns": outcome.end_fs / FS_PER_NS,
         "pe_exec_ns": NS_PER_US * summary.span_us,
@@ -57,16 +62,19 @@ def _measure(outcome: Outcome, explanation: Explanation) -> dict[str, Any]:
         "events": metrics["events"],
         "flit_hops": metrics["flit_hops"],
         "wall_s": outcome.wall_s,
-        "bottleneck": busiest and busiest.kind,
-        "bottleneck_part": busiest and busiest.busiest,
-        "bottleneck_utilisation": busiest.most if busiest else 0.0,
+        **tell_bottleneck(outcome),
     }
 
 
-def explain_graph(outcome: Outcome, what_ifs: Sequence[GraphWhatIf] | None = None) -> Explanation:
-    """Why a run took as long as it did, with its what-ifs if they were simulated; it has no lines of kernels."""
+def explain_graph(
+    outcome: Outcome, what_ifs: Sequence[GraphWhatIf] | None = None, rerun: Rerun | None = None
+) -> Explanation:
+    """Why a run took as long as it did, with its what-ifs if they were simulated; it has no lines of kernels.
+
+    `rerun` runs it again, to say how its critical path and the what-ifs fit together.
+    """
     session, times = outcome.session, times_of(outcome.session)
-    return Explanation(
+    found = Explanation(
         makespan_ns=outcome.end_fs / FS_PER_NS,
         path=find_graph_path(outcome, times, RuntimeRows(outcome)),
         lines=(),
@@ -74,24 +82,47 @@ def explain_graph(outcome: Outcome, what_ifs: Sequence[GraphWhatIf] | None = Non
         queueing=tuple(find_queueing(session.program, times, 0)),
         roofline=None,
         what_if=None if what_ifs is None else _join_what_ifs(outcome, what_ifs),
-        parts=list_parts(session.machine),
-        busy_fs=_find_busy(outcome),
+        parts=find_parts(outcome),
+        busy_fs=find_busy(outcome),
         window_fs=outcome.end_fs,
         network=None,
     )
+    told = _tell_fit(outcome, found, what_ifs, rerun) if what_ifs and rerun else None
+    return replace(found, remarks=(told,)) if told else found
 
 
-def _find_busy(outcome: Outcome) -> np.ndarray:
-    """int64[part] how long each part was busy: engines, links and channels in the program, threads and cores by the record."""
-    busy_fs, _ = busy_of_run(outcome.session, ())
-    rows = RuntimeRows(outcome)
-    server = {name: at for at, name in enumerate(outcome.device.machine.server_name)}
-    for row in outcome.record.phases:
-        if row.phase not in _IDLE:
-            busy_fs[server[rows.part_of_thread(row.thread)]] += row.end_fs - row.start_fs
-    for row in rows.blocks:
-        busy_fs[outcome.device.cores[row.core].place.server] += row.end_fs - row.start_fs
-    return busy_fs
+def _tell_fit(outcome: Outcome, explanation: Explanation, what_ifs: Sequence[GraphWhatIf], rerun: Rerun) -> str | None:
+    """How the part of the runtime that has most of the critical path fits to what its being twice as fast saves."""
+    spent_ns, whole_ns = _by_group(explanation.path), outcome.end_fs / FS_PER_NS
+    group = max(spent_ns, key=spent_ns.__getitem__)
+    share, faster = spent_ns[group] / whole_ns, next(one for one in what_ifs if one.name == group)
+    saves = NS_PER_US * faster.saved_us / whole_ns
+    if share < LEAST_TOLD:
+        return None
+    told = (
+        f"{_GROUPS[group][0]} {share:.0%} of the critical path, half of which is {share / 2:.0%}; {group} twice as fast saves "
+        f"{max(saves, 0.0):.0%}"
+    )
+    if saves >= MOST_OF_IT * share / 2:
+        return told
+    again = rerun({field: value for field, (_, value) in faster.fields.items()}, 1.0)
+    then_ns = _by_group(find_graph_path(again, times_of(again.session), RuntimeRows(again)))
+    grown = max((name for name in _GROUPS if name != group), key=lambda name: then_ns[name] - spent_ns[name])
+    if then_ns[grown] <= spent_ns[grown]:
+        return f"{told}, because it still has {then_ns[group] / (again.end_fs / FS_PER_NS):.0%} of the path then"
+    more_us = [f"{each[grown] / NS_PER_US:,.1f}" for each in (spent_ns, then_ns)]
+    return f"{told}, because {_GROUPS[grown][0]} {more_us[1]} µs of the path then, not {more_us[0]}"
+
+
+def _by_group(path: Sequence[Piece]) -> dict[str, float]:
+    """Nanoseconds of a path in each part of the runtime, by the names of their what-ifs."""
+    found = dict.fromkeys(_GROUPS, 0.0)
+    for piece in path:
+        for kind, fs in piece.spent_fs.items():
+            for name, (_, start) in _GROUPS.items():
+                if kind.startswith(start):
+                    found[name] += fs / FS_PER_NS
+    return found
 
 
 def _join_what_ifs(outcome: Outcome, what_ifs: Sequence[GraphWhatIf]) -> WhatIf:

@@ -64,6 +64,7 @@ class Explanation:
     busy_fs: np.ndarray  # float64[part]
     window_fs: int  # of `busy_fs`
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
+    remarks: tuple[str, ...] = ()  # sentences of advice that only who has explained the run can give
 
     def __repr__(self) -> str:
         spent = ", ".join(f"{ns / (self.path_ns or 1):.0%} {kind}" for kind, ns in list(self.spent_ns.items())[:3])
@@ -106,7 +107,7 @@ class Explanation:
     @property
     def advice(self) -> list[str]:
         """Sentences on what holds the run up, where that is certain."""
-        return list_advice(self.usage, self.roofline, self.what_if)
+        return [*list_advice(self.usage, self.roofline, self.what_if), *self.remarks]
 
     def path_table(self) -> polars.DataFrame:
         """The critical path: start_ns, end_ns, part, op_name, kind, spent_ns; a row for each class of each piece."""

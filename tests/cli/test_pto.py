@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import polars
@@ -52,6 +53,12 @@ def test_replay_as_json_and_in_files(capsys: pytest.CaptureFixture[str]) -> None
     told = json.loads(capsys.readouterr().out)
     assert told["topology"] == "ascend_tiny"
     assert {"span_us", "utilisation", "stages", "threads", "blocked"} <= told.keys()
+    kept = json.loads(Path("kept", "result.json").read_text())
+    assert {name: kept[name] for name in kept if name.startswith("bottleneck")} == {
+        "bottleneck": told["bottleneck"],
+        "bottleneck_part": "cluster0.aic",
+        "bottleneck_utilisation": told["bottleneck_utilisation"],
+    }
     assert [stage["name"] for stage in told["stages"]] == ["a", "b"]
     assert {"occupancy.parquet", "summary.json", "swimlane.svg"} <= {path.name for path in Path("kept").iterdir()}
     assert Path("kept", "swimlane.svg").read_text(encoding="utf-8").startswith("<svg ")
@@ -117,7 +124,8 @@ def test_run_verifies_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert pto("run", "vector_example", "--case", "Small", "-t", "ascend_tiny") == 0
     out = capsys.readouterr().out
     assert out.startswith("vector-example on ascend_tiny, tensormap_and_ringbuffer, case Small\n")
-    assert "\nnumbers         right  every output is as the golden one\n" in out
+    assert re.search(r"\nbottleneck +\d+\.\d% busy  scheduler, most of all aicpu\d\n", out)
+    assert re.search(r"\nnumbers +right  every output is as the golden one\n", out)
 
 
 def test_a_time_limit_ends_an_orchestration_that_loops(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

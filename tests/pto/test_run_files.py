@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from kernbench.pto.launch import Outcome
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.replay import replay
 from kernbench.pto.run_files import explain_graph, write_graph_run
+from kernbench.pto.what_if import find_what_ifs
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from tests.pto.graphs import random_graph
 
@@ -97,6 +100,36 @@ def test_a_blocked_orchestrator_leads_to_what_frees_it(tmp_path: Path) -> None:
     assert blocked > 0.3 * outcome.end_fs
     assert spent["orchestrator: blocked"] < 0.01 * told["latency_ns"]
     assert next(iter(spent)).startswith("scheduler: ")
+
+
+def test_a_sentence_says_how_the_path_and_the_what_ifs_fit() -> None:
+    """The orchestrator has most of the path, but the schedulers are nearly as long: twice as fast a submission saves little."""
+
+    def again(fields: Mapping[str, object], speed: float) -> Outcome:
+        return run_bench(
+            find_bench("blocked_gemm"), "ascend_910b2", overrides=fields, verify=False, speed=speed
+        ).outcome
+
+    outcome = again({}, 1.0)
+    what_ifs = {one.name: one for one in find_what_ifs(outcome, again)}
+    found = explain_graph(outcome, list(what_ifs.values()), again)
+    spent = sum(ns for kind, ns in found.spent_ns.items() if kind.startswith("orchestrator: "))
+    share, saves = spent / found.path_ns, 1000 * what_ifs["submission"].saved_us / found.path_ns
+    assert saves < 0.5 * share / 2
+    assert found.remarks[0].startswith(
+        f"the orchestrator has {share:.0%} of the critical path, half of which is {share / 2:.0%}; submission twice as fast "
+        f"saves {saves:.0%}, because the schedulers have "
+    )
+    assert found.advice[-1] == found.remarks[0]
+    then, now = (float(each) for each in re.findall(r"[\d.]+(?= µs|$)", found.remarks[0])[-2:])
+    assert (
+        then
+        > now
+        == pytest.approx(
+            sum(ns for kind, ns in found.spent_ns.items() if kind.startswith("scheduler: ")) / 1000, abs=0.06
+        )
+    )
+    assert explain_graph(outcome).remarks == ()
 
 
 def test_utilisation_counts_threads_and_cores(tmp_path: Path) -> None:

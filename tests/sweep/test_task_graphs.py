@@ -58,6 +58,7 @@ def test_the_command_keeps_a_table(
     assert main(["pto", "sweep", "./mine.yaml"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("mine, 2 points\n")
+    assert "\nshortest span: " in out
     assert Path("results", "pto-mine", "table.parquet").is_file()
     assert main(["pto", "sweep", "windw"]) == 2
     assert "unknown grid of task graphs 'windw'; did you mean 'window'" in capsys.readouterr().err

@@ -21,7 +21,6 @@ from kernbench.units import unit_of
 
 if TYPE_CHECKING:
     from kernbench.pto.bench import PtoBench
-    from kernbench.pto.summary import Summary
     from kernbench.schema.model import Model
     from kernbench.sweep.grid.grid import Grid
     from kernbench.sweep.point import Point
@@ -111,13 +110,12 @@ class TaskGraphWorkload:
 
 @dataclass(frozen=True, slots=True)
 class TaskGraphResult:
-    """The result of a point; `pe_exec_ns` is the span of the kernels, `bottleneck` the kind of thread or core that is
-    busiest."""
+    """The result of a point; `pe_exec_ns` is the span of the kernels."""
 
     latency_ns: float
     pe_exec_ns: float
-    bottleneck: str
-    bottleneck_part: str
+    bottleneck: str | None
+    bottleneck_part: str | None
     bottleneck_utilisation: float
     wall_s: float
 
@@ -147,6 +145,7 @@ def is_task_graph(name: str) -> bool:
 def _run(point: Point) -> TaskGraphResult:
     from kernbench.pto.bench import run_bench
     from kernbench.pto.summary import summarise
+    from kernbench.pto.usage import find_bottleneck
 
     assert point.bench is not None
     own = {name: value for name, value in point.parameters.items() if value != OF_CASE}
@@ -156,23 +155,15 @@ def _run(point: Point) -> TaskGraphResult:
         point.bench, point.topology, case=case, parameters=given, overrides=point.overrides, backend=runtime,
         mode=point.mode, verify=False,
     )  # fmt: skip
-    summary = summarise(run.outcome)
-    kind, part, share = _busiest(summary)
+    summary, busiest = summarise(run.outcome), find_bottleneck(run.outcome)
     return TaskGraphResult(
-        NS_PER_US * summary.run_us, NS_PER_US * summary.span_us, kind, part, share, run.outcome.wall_s
+        NS_PER_US * summary.run_us,
+        NS_PER_US * summary.span_us,
+        busiest and busiest.kind,
+        busiest and busiest.part,
+        busiest.utilisation if busiest else 0.0,
+        run.outcome.wall_s,
     )
-
-
-def _busiest(summary: Summary) -> tuple[str, str, float]:
-    """The kind, the name and the busy share of the busiest part: of threads of the run, of cores on average of the span."""
-    idle = ("poll", "blocked", "start_up")
-    shares = [
-        (sum(us for phase, us in phases.items() if phase not in idle) / (summary.run_us or 1), name)
-        for name, phases in summary.threads.items()
-    ]
-    shares += [(share, f"all {kind}") for kind, share in summary.utilisation.items()]
-    share, name = max(shares)
-    return name.removeprefix("all ").rstrip("0123456789"), name, share
 
 
 _SMALL = {"bench": "vector_example", "topology": "ascend_tiny", "parameters": {"case": "Small", "rows": 4}}
