@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.oplog.queueing import find_queueing
-from kernbench.oplog.utilisation import list_parts
+from kernbench.oplog.utilisation import find_bottlenecks, list_parts
 from kernbench.pto.critical_path import find_graph_path
 from kernbench.pto.record import Phase
 from kernbench.pto.runtime_rows import RuntimeRows
@@ -49,7 +49,10 @@ def write_graph_run(
 def _measure(outcome: Outcome, explanation: Explanation) -> dict[str, Any]:
     """The figures of a run, by the names of `RunResult`; those of GEMM work and of PEs are of no meaning here."""
     summary, metrics = summarise(outcome), run_metrics(outcome.session, ())
-    busiest = next(iter(explanation.usage), None)
+    window_fs = np.array([explanation.window_fs])
+    (limit,) = find_bottlenecks(
+        explanation.parts, np.arange(len(explanation.busy_fs)), explanation.busy_fs[None], window_fs
+    )
     return {
         "latency_ns": outcome.end_fs / FS_PER_NS,
         "pe_exec_ns": NS_PER_US * summary.span_us,
@@ -57,9 +60,9 @@ def _measure(outcome: Outcome, explanation: Explanation) -> dict[str, Any]:
         "events": metrics["events"],
         "flit_hops": metrics["flit_hops"],
         "wall_s": outcome.wall_s,
-        "bottleneck": busiest and busiest.kind,
-        "bottleneck_part": busiest and busiest.busiest,
-        "bottleneck_utilisation": busiest.most if busiest else 0.0,
+        "bottleneck": limit and limit.kind,
+        "bottleneck_part": limit and limit.part,
+        "bottleneck_utilisation": limit.utilisation if limit else 0.0,
     }
 
 

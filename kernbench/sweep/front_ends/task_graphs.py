@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError, suggest
 from kernbench.modes import EVENT_MODES, SWEEP_MODES
+from kernbench.oplog.utilisation import AS_BUSY, JOINED
 from kernbench.schema.scalars import read_parameter
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.workload import FrontEnd, family_of, find_clashes
@@ -161,7 +162,10 @@ def _run(point: Point) -> TaskGraphResult:
 
 
 def _busiest(summary: Summary) -> tuple[str, str, float]:
-    """The kind, the name and the busy share of the busiest part: of threads of the run, of cores on average of the span."""
+    """The kind, the name and the busy share of the busiest part: of threads of the run, of cores on average of the span.
+
+    The kind is of all that are as busy.
+    """
     idle = ("poll", "blocked", "start_up")
     shares = [
         (sum(us for phase, us in phases.items() if phase not in idle) / (summary.run_us or 1), name)
@@ -169,7 +173,8 @@ def _busiest(summary: Summary) -> tuple[str, str, float]:
     ]
     shares += [(share, f"all {kind}") for kind, share in summary.utilisation.items()]
     share, name = max(shares)
-    return name.removeprefix("all ").rstrip("0123456789"), name, share
+    limits = {name.removeprefix("all ").rstrip("0123456789") for busy, name in shares if busy >= AS_BUSY * share}
+    return JOINED.join(sorted(limits)), name, share
 
 
 _SMALL = {"bench": "vector_example", "topology": "ascend_tiny", "parameters": {"case": "Small", "rows": 4}}
