@@ -329,7 +329,7 @@ def sweep_command(grid: str, as_json: bool, out: Path | None, forms: tuple[str, 
     if as_json:
         click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), **files}))
         return
-    from kernbench.cli.probe_effort import show_files
+    from kernbench.cli.outputs import show_files
     from kernbench.cli.pto_tables import sweep_table
 
     say(f"{found.description or found.name}, {len(table)} points", bold=True)
@@ -414,6 +414,7 @@ def _keep_directory(run: _ToKeep, explanation: Explanation, out: Path) -> dict[s
 
 
 def _show(summary: Summary, told: Mapping[str, Any]) -> None:
+    from kernbench.cli.outputs import show_files
     from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
 
     tables = [summary_table(summary, told), stage_table(summary), thread_table(summary)]
@@ -428,5 +429,4 @@ def _show(summary: Summary, told: Mapping[str, Any]) -> None:
 
         show_explanation(told["explain"], long=told["explain"]["what_if"] is None, lines=False)
     say()
-    for path in told["files"].values():
-        say(f"wrote {path}")
+    show_files(told["files"])
