@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from kernbench.cli import options
-from kernbench.cli.screen import say
 from kernbench.errors import InputError, suggest
 
 ALL = "all"
@@ -43,7 +42,7 @@ def command(
     """
     from kernbench.atomic_output import write_directory
     from kernbench.cli.assignment import split_assignments
-    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.outputs import check_directory, show_files
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
     from kernbench.machine.families.registry import FAMILIES, find_view, list_views
@@ -73,5 +72,4 @@ def command(
     if as_json:
         click.echo(json.dumps({"topology": machine.name, "overrides": {**parameters, **overrides}, "files": files}))
         return
-    for path in files.values():
-        say(f"wrote {path}")
+    show_files(files)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import completion, options
-from kernbench.cli.probe_effort import show_files
+from kernbench.cli.outputs import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError
 from kernbench.report.table_files import write_forms

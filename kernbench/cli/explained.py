@@ -140,13 +140,17 @@ def _change(name: str, **values: float) -> str:
 
 
 def _roofline(found: Mapping[str, Any]) -> str:
-    by = "GEMM engines" if found["bound"] == "compute" else "slices of HBM"
-    pes = "1 PE needs" if found["pes"] == 1 else f"{found['pes']:,} PEs need"
-    least = max(found["compute_ns"], found["memory_ns"])
+    work = "1 PE" if found["pes"] == 1 else f"{found['pes']:,} PEs"
+    ceilings = [f"{one['kind']} {one['least_ns']:,.3f}{_mean(one)}" for one in found["ceilings"]]
+    rates = [f"{found['achieved_gbs']:,.1f} of {found['attainable_gbs']:,.1f} GB/s to and from memory"]
+    if found["achieved_tflops"]:
+        rates.insert(0, f"{found['achieved_tflops']:,.3f} of {found['attainable_tflops']:,.3f} TFLOPS")
     return (
-        f"bound by {found['bound']}: {pes} {least:,.3f} ns for this at least, by {by}; "
+        f"bound by {found['bound']}: the work of {work} needs {found['least_ns']:,.3f} ns there at least; "
         f"kernels took {found['kernel_ns']:,.3f} ns, so {found['share']:.1%} of what is possible\n"
-        f"compute {found['compute_ns']:,.3f} ns, memory {found['memory_ns']:,.3f} ns; "
-        f"{found['achieved_tflops']:,.3f} of {found['attainable_tflops']:,.3f} TFLOPS, "
-        f"{found['achieved_gbs']:,.1f} of {found['attainable_gbs']:,.1f} GB/s"
+        f"least ns of each class: {', '.join(ceilings)}\n{', '.join(rates)}"
     )
+
+
+def _mean(ceiling: Mapping[str, Any]) -> str:
+    return f" ({ceiling['mean_ns']:,.3f} in the mean of the PEs)" if ceiling["is_uneven"] else ""

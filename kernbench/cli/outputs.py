@@ -1,14 +1,33 @@
-"""Checks of where output goes, before a run."""
+"""Where output goes: checks before a run, and after it what was written."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernbench.atomic_output import FULL
 from kernbench.characters import check_characters
+from kernbench.cli.screen import say
 from kernbench.errors import InputError, RunError, shorten
+
+TRACE = "trace"  # how the names of traces among files begin
+PERFETTO = ".pftrace"
+
+
+def show_files(files: Mapping[str, str | Path | list[str]]) -> None:
+    """Print the files that were written, by their names; a value is a path or a list of them."""
+    for name, made in files.items():
+        for path in made if isinstance(made, list) else [made]:
+            say(f"wrote {path}{_tell_format(Path(path)) if name.startswith(TRACE) else ''}")
+
+
+def _tell_format(trace: Path) -> str:
+    """What a trace is, since its name may say something else."""
+    opens = "open it at https://ui.perfetto.dev"
+    if trace.suffix == PERFETTO:
+        return f"; {opens}"
+    return f", which has Perfetto's binary format, whatever {trace.suffix or 'its name'} says; {opens}"
 
 
 def check_directory(out: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kernbench.cli.outputs import show_files
 from kernbench.cli.screen import say
 
 
@@ -15,10 +16,3 @@ def show_effort(summary: Mapping[str, Any]) -> None:
         f"{summary['flit_hops']:,} flit hops in {summary['wall_s']:.2f} s"
     )
     show_files(summary["files"])
-
-
-def show_files(files: Mapping[str, str | list[str]]) -> None:
-    """Print the files that were written; a value is a path or a list of them."""
-    for made in files.values():
-        for path in made if isinstance(made, list) else [made]:
-            say(f"wrote {path}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli.probe_effort import show_files
+from kernbench.cli.outputs import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 from kernbench.report.text_table import Field, TextTable, figures_table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli.network_waits import show_load_waits
-from kernbench.cli.probe_effort import show_files
+from kernbench.cli.outputs import show_files
 from kernbench.cli.probe_pattern import CURVE, PLOT, describe_saturation, list_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, shorten

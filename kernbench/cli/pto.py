@@ -446,5 +446,4 @@ def _show(summary: Summary, told: Mapping[str, Any]) -> None:
 
         show_explanation(told["explain"], long=told["explain"]["what_if"] is None, lines=False)
     say()
-    for path in told["files"].values():
-        say(f"wrote {path}")
+    show_files(told["files"])

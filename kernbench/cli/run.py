@@ -172,6 +172,7 @@ def _keep(
 
 
 def _show(summary: dict[str, Any], found: Bench, *, long: bool) -> None:
+    from kernbench.cli.outputs import show_files
     from kernbench.cli.summary import summary_table, tell_settings
     from kernbench.runs.bench import replaces_shipped
 
@@ -187,5 +188,4 @@ def _show(summary: dict[str, Any], found: Bench, *, long: bool) -> None:
         from kernbench.cli.explained import show_what_if
 
         show_what_if(summary["what_if"])
-    for path in summary["files"].values():
-        say(f"wrote {path}")
+    show_files(summary["files"])

@@ -54,7 +54,9 @@ MOST_SHOWN = 3  # failed points named one by one
     "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."
 )
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write what is asked for as a grid.")
-@options.out("Where rows are kept.  [default: results/<name of the grid, or of the bench>]")
+@options.out(
+    "Where rows are kept.  [default: results/<name of the grid, or of the bench>, and -2 … for other questions]"
+)
 @options.FORMS
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
@@ -180,6 +182,8 @@ def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:
 
 
 def _announce(plan: Plan) -> None:
+    from kernbench.sweep.question import RESULTS
+
     grid, total, missing = plan.grid, len(plan.points), len(plan.missing)
     searched = plan.most_points - total
     kept = f", {total - missing:,} already in {plan.directory}" if total > missing and not searched else ""
@@ -187,6 +191,8 @@ def _announce(plan: Plan) -> None:
     if searched:
         count = f"up to {plural(plan.most_points, 'point')}, {grid.batch} at a time"
     say(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
+    if grid.asked and plan.directory.parent == RESULTS and plan.directory.name != grid.name:
+        say(f"{RESULTS / grid.name} has the table of another question, so this one goes to {plan.directory}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
         design = plan.points.design
         counts = (
@@ -208,6 +214,7 @@ def _show(
 ) -> None:
     import polars
 
+    from kernbench.cli.outputs import show_files
     from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
     from kernbench.report.table_files import write_forms
@@ -235,9 +242,7 @@ def _show(
         say(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
         say(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
-    for path in files.values():
-        if path.suffix != ".png":  # the PNG lies beside its SVG
-            say(f"wrote {path}")
+    show_files({name: path for name, path in files.items() if path.suffix != ".png"})  # the PNG lies beside its SVG
 
 
 def _show_stopped(plan: Plan) -> None:

@@ -290,6 +290,7 @@ class _Runs:
         if asked.trace is not None:
             assert result.session is not None
             write_trace(result.session, (), asked.trace, asked.trace_filters)
+            found = {**found, "files": {"trace": str(asked.trace)}}
         return found
 
 
@@ -304,6 +305,7 @@ def _show(result: TantoResult, found: dict[str, Any], place: str, *, as_json: bo
     if as_json:
         click.echo(json.dumps(result.to_dict() | found))
         return
+    from kernbench.cli.outputs import show_files
     from kernbench.report.text_table import list_table
 
     say(f"{result.program} on {place}: {result.status}", bold=True)
@@ -327,6 +329,7 @@ def _show(result: TantoResult, found: dict[str, Any], place: str, *, as_json: bo
         from kernbench.cli.explained import show_what_if
 
         show_what_if(found["what_if"])
+    show_files(found.get("files", {}))
 
 
 @command.command("check")

@@ -19,7 +19,7 @@ import numpy as np
 
 from kernbench.machine.uncontended_latency import AS_SLOW, find_uncontended_latency
 from kernbench.oplog.causes import Causes, Times
-from kernbench.oplog.utilisation import list_parts
+from kernbench.oplog.utilisation import JOINED, list_parts
 from kernbench.program.ops import NONE
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 CONTENTION = "contention at "  # a class of stations
-JOINED = " and "  # classes that are equally slow
 WIRES, OVERHEADS = "wires", "overheads on the way"
 CLOCK, UNKNOWN = "waiting for a time", "unknown"
 

@@ -8,7 +8,7 @@ that does not depend on when rows were written, so a recorded and a live run hav
 |---|---|
 | start_fs, end_fs | int64, from the start of the run; queueing is before the start |
 | component | the part that did it: server of a job, holder of a transfer's channel, end of an arrival, else of the thread |
-| op_kind, op_name | "memory", "gemm", "math" or "control", and the name of the operation |
+| op_kind, op_name | "memory", "gemm", "math", "control" or "composite", and the name of the operation |
 | params | JSON: its parameters (`oplog.params`), of a stage those of its tile (`oplog.tiles`); "" if there are none |
 | dependencies | rows of this table: the one before in the same thread or tile |
 | thread | the thread that issued it |

@@ -21,7 +21,7 @@ class OpRecord:
 
     - `start_fs`, `end_fs`: femtoseconds from the start of the run.
     - `component`, `op_name`: where it ran, and its name.
-    - `op_kind`: "memory", "gemm", "math", or "control" for commands.
+    - `op_kind`: "memory", "gemm", "math", "control" for commands, or "composite" for one in flight, whose work is its stages.
     - `params`: see `oplog.params` and `oplog.tiles`; empty for commands.
     - `dependencies`: places in the log.
     """

@@ -28,8 +28,15 @@ if TYPE_CHECKING:
 OCCUPIED = ("dma_read", "dma_write")  # classes that wait for the work of others
 
 
+AS_BUSY = 0.98  # of the busiest: of two parts that pass the same data one may pass a few other data too
+JOINED = " and "  # classes that are limits together
+
+
 class Bottleneck(NamedTuple):
-    """The most utilised class that does work, its busiest part, and the utilisation of that part."""
+    """The most utilised class that does work, its busiest part, and the utilisation of that part.
+
+    `kind` names all classes that are as busy, within 2 %: "hbm_ctrl channels and noc links".
+    """
 
     kind: str
     part: str
@@ -63,22 +70,29 @@ def list_parts(machine: Machine) -> Parts:
 def find_bottlenecks(
     parts: Parts, part: np.ndarray, busy_fs: np.ndarray, window_fs: np.ndarray
 ) -> list[Bottleneck | None]:
-    """The most utilised part of each run that does work, the first of equals; None where nothing was busy.
+    """The most utilised part of each run that does work, the first of equals, with all classes that are as busy.
+
+    None where nothing was busy.
 
     `part`: int64[busy part], rising; `busy_fs`: float64[run, busy part]; `window_fs`: int64[run] that they are of.
     """
     working = np.array([parts.kind[at] not in OCCUPIED for at in part.tolist()], bool)
     part, busy_fs = part[working], busy_fs[:, working]
+    if not len(part):
+        return [None] * len(busy_fs)
     works = (window_fs > 0) & busy_fs.any(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # of runs whose window is empty
         utilisation = busy_fs / (parts.slots[part] * window_fs[:, None].astype(np.float64))
+    kinds, of = np.unique(np.array([parts.kind[at] for at in part.tolist()], str), return_inverse=True)
+    most = np.stack([utilisation[:, of == kind].max(axis=1) for kind in range(len(kinds))], axis=1)
     found: list[Bottleneck | None] = []
     for run, works_at_all in enumerate(works.tolist()):
         if not works_at_all:
             found.append(None)
             continue
         at = int(np.argmax(utilisation[run]))
-        found.append(Bottleneck(parts.kind[part[at]], parts.name[part[at]], float(utilisation[run, at])))
+        share = float(utilisation[run, at])
+        found.append(Bottleneck(JOINED.join(kinds[most[run] >= AS_BUSY * share]), parts.name[part[at]], share))
     return found
 
 

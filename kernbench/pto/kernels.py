@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError, shorten
-from kernbench.machine.ascend_places import CUBE, AscendPlaces, CorePlace
 from kernbench.machine.families.ascend.places import CUBE, AscendPlaces, CorePlace
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.pto.declarations import check_keys, check_whole

@@ -19,9 +19,11 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from kernbench.characters import visible
+from kernbench.report.colours import tell_axes
 from kernbench.report.markdown_report import list_values, summarise
 from kernbench.report.page_data import describe_sweep, find_parameters, make_arrow
 from kernbench.report.sensitivity import Sensitivity
+from kernbench.report.swept_axes import find_swept
 from kernbench.report.table import sensitivity_cells, sensitivity_heads, tell_selection
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.bounds import count_bounded, is_bounded
@@ -87,7 +89,7 @@ def _state(
 ) -> dict[str, Any]:
     """The state of the sweep, in the shape in which the viewer's server tells it to the same views."""
     return {
-        **describe_sweep(manifest, objectives),
+        **describe_sweep(manifest, objectives, tell_axes(find_swept(table))),
         "name": grid.name,
         "description": grid.description,
         "mode": grid.mode,

@@ -29,11 +29,14 @@ def find_parameters(table: polars.DataFrame) -> tuple[str, ...]:
     return tuple(table.columns[: next(i for i, name in enumerate(table.columns) if name in COLUMNS)])
 
 
-def describe_sweep(manifest: Mapping[str, Any], objectives: Sequence[Objective]) -> dict[str, Any]:
-    """The part of a page's state that `sweep.json` and the objectives give, in JSON's types."""
+def describe_sweep(
+    manifest: Mapping[str, Any], objectives: Sequence[Objective], colours: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The part of a page's state that `sweep.json`, the objectives and the colours of axes give, in JSON's types."""
     return {
         **{name: manifest.get(name) for name in TOLD},
         "objectives": [{"column": one.column, "least": one.least} for one in objectives],
+        "colours": dict(colours),
         "about": tell_origin(manifest),
     }
 

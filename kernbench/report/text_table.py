@@ -24,7 +24,8 @@ SHORT = 20  # characters of a text that is only wrapped for columns that are dea
 FEW_LINES = 2  # of a heading: texts below it are wrapped rather than that it has more
 INDENT = "  "  # of a value below its heading
 _PIECE = re.compile(r".+?(?:[._]|\s+|$)")  # of a heading, which may be broken after it
-_STEP = re.compile(r".+?(?:[./:]|$)")  # of a name, which may be shortened by it
+_STEP = re.compile(r".+?(?:[.:]|$)")  # of a name, which may be shortened by it
+_DIRECTORY = re.compile(r".+?(?:/|$)")  # of a place in a file, which loses directories alone: the file's name is whole
 
 Piece = tuple[str, str]  # a text and its style, BOLD, DIM or ""
 Line = list[Piece]
@@ -155,8 +156,8 @@ def list_table(lines: Sequence[tuple[str, str, str]]) -> TextTable:
 def shorten_names(names: Sequence[str], width: int) -> list[str]:
     """Names without parts of their middle, "…" instead, so that they fit `width` if that is possible.
 
-    Only whole parts between dots, slashes and colons go, and as few as possible; different names stay different, and
-    otherwise all stay as they are.
+    Only whole parts go, and as few as possible: of a path its directories, of another name what is between dots and
+    colons. Different names stay different, and otherwise all stay as they are.
     """
     distinct = list(dict.fromkeys(names))
     for room in range(width, max((*map(count_cells, distinct), 0)) + 1):
@@ -171,7 +172,7 @@ def _shorten(name: str, width: int) -> str:
     """The longest text of whole parts that begins and ends as the name does and fits, or the name if it has no middle."""
     if count_cells(name) <= width:
         return name
-    steps = _STEP.findall(name)
+    steps = (_DIRECTORY if "/" in name else _STEP).findall(name)
     ways = [
         f"{''.join(steps[:head])}…{''.join(steps[len(steps) - tail :])}"
         for head in range(1, len(steps) - 1)

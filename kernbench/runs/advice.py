@@ -30,12 +30,11 @@ def list_advice(usage: Sequence[Usage], roofline: Roofline | None, what_if: What
                 f"{working:.0%}, because transfers wait for each other: {instead}, or raise pe_dma.{way}_channels"
             )
     if roofline is not None and roofline.share >= REACHED_SHARE:
-        helps = (
-            "faster GEMM engines or more PEs"
-            if roofline.bound == "compute"
-            else "more bandwidth of HBM, or less traffic"
+        even = ", or work that is spread evenly over the PEs" if roofline.is_uneven else ""
+        found.append(
+            f"{roofline.share:.0%} of the roofline is reached: only less work for {roofline.bound}, or faster ones{even}, can "
+            "help much"
         )
-        found.append(f"{roofline.share:.0%} of the roofline is reached: only {helps} can help much")
     best = None if what_if is None else what_if.best
     if best is not None and best.name:
         found.append(f"{best.name} twice as fast or large saves {-best.change:.0%}")

@@ -167,16 +167,16 @@ def explain_run(
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
     busy_fs, window_fs = busy_of_run(session, launches)
-    path = find_path(session, launches, times)
+    path, parts = find_path(session, launches, times), list_parts(session.machine)
     return Explanation(
         makespan_ns=session.now_fs / FS_PER_NS,
         path=path,
         lines=time_by_line(session.program, path),
         launches=time_by_launch(session.program, path, launches, times),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
-        roofline=find_roofline(session.program, launches, window_fs),
+        roofline=find_roofline(session.program, launches, window_fs, parts, busy_fs),
         what_if=find_what_if(session, launches, on_stage=on_stage, on_runs=on_runs) if wanted else None,
-        parts=list_parts(session.machine),
+        parts=parts,
         busy_fs=busy_fs,
         window_fs=window_fs,
         network=session.network_waits,

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernbench.library import show_path
 from kernbench.program.ops import NONE, Op
-from kernbench.runs.roofline import Roofline, find_roofline
+from kernbench.runs.roofline import Rates, find_rates
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ class LaunchTime:
     launches: int
     kernel_fs: int
     path_fs: int
-    roofline: Roofline | None
+    rates: Rates | None  # None: nothing was multiplied or moved
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, times in ns; of the roofline the rates and their shares of the peak."""
+        """Its fields, times in ns; the rates and their shares of the peak."""
         found: dict[str, Any] = {
             "kernel": self.kernel,
             "place": self.place,
@@ -65,7 +65,7 @@ class LaunchTime:
             "path_ns": self.path_fs / FS_PER_NS,
         }
         rates = ("achieved_tflops", "tflops_of_peak", "achieved_gbs", "gbs_of_peak")
-        return found | {name: None if self.roofline is None else getattr(self.roofline, name) for name in rates}
+        return found | {name: None if self.rates is None else getattr(self.rates, name) for name in rates}
 
 
 def time_by_operation(path: Sequence[Piece]) -> dict[str, int]:
@@ -104,8 +104,8 @@ def time_by_launch(
             took = launch.pe_exec_fs(times.issue_fs, times.end_fs)
             by_sip[launch.message.sip] = by_sip.get(launch.message.sip, 0) + took
         kernel_fs, path_fs = max(by_sip.values()), sum(by_launch.get(at, (0, 0))[0] for at in group)
-        roofline = find_roofline(program, own, kernel_fs, np.isin(of_row, group))
-        found.append(LaunchTime(kernel, place, len(own), kernel_fs, path_fs, roofline))
+        rates = find_rates(program, own, kernel_fs, np.isin(of_row, group))
+        found.append(LaunchTime(kernel, place, len(own), kernel_fs, path_fs, rates))
     return tuple(found)
 
 

@@ -2,7 +2,8 @@
 
 | table | a row for |
 |---|---|
-| machine_nodes, machine_links, machine_parts | each node, link, and part that can be busy, of the machine with all overrides |
+| machine_nodes, machine_links | each node and link of the machine with all overrides |
+| machine_parts | each part of it that can be busy, with its class `kind` |
 | held_parts | each row of the op log: `part` that it held from start to end, a row of machine_parts, -1 for none |
 | transfers | each far end of a transfer: `row` of the op log, `leave_fs` and `arrive_fs` of data, node `far`, `inward` |
 | transfer_services | each part that a kind of transfers passes: `kind`, `part`, and of one transfer `served_fs`, `bytes` |
@@ -20,7 +21,7 @@ import numpy as np
 from kernbench.machine.flit_service import padded_service_fs
 from kernbench.machine.machine_tables import make_link_table, make_node_table, make_part_table
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
-from kernbench.oplog.utilisation import list_services
+from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.runs.file_names import HELD, LINKS, NODES, PARTS, SERVICES, TRANSFERS
 from kernbench.trace.counters import find_held_servers
 from kernbench.trace.transfers import find_transfers
@@ -42,7 +43,7 @@ def make_view_tables(program: Program, times: Times, row: np.ndarray) -> dict[st
     return {
         NODES: make_node_table(machine),
         LINKS: make_link_table(machine),
-        PARTS: make_part_table(machine),
+        PARTS: make_part_table(machine).with_columns(polars.Series("kind", list_parts(machine).kind, polars.String)),
         HELD: polars.DataFrame({"part": find_held_servers(program)[row]}),
         TRANSFERS: _make_transfers(program, times, row, kinds.which[row]),
         SERVICES: _make_services(machine, kinds.kinds),

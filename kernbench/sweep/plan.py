@@ -26,9 +26,10 @@ from kernbench.sweep.design.points import Points
 from kernbench.sweep.design.sampling import DRAWS, sample
 from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read_units
 from kernbench.sweep.grid.grid import NO_OPS, Grid, load_grid
+from kernbench.sweep.question import RESULTS, find_directory, tell_question
 from kernbench.sweep.results.derived_columns import LATENCY
 from kernbench.sweep.results.file_names import MANIFEST
-from kernbench.sweep.results.manifest import read_manifest
+from kernbench.sweep.results.manifest import QUESTION, read_manifest
 from kernbench.sweep.results.store import RANK, Store, write_whole
 from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.row import ERROR, OK
@@ -72,7 +73,10 @@ def plan_sweep(
     op_limit: int | None = None,
     command: str | None = None,
 ) -> Plan:
-    """Check a grid and find which of its points are missing in `out` (default: results/<name of the grid>).
+    """Check a grid and find which of its points are missing in `out`.
+
+    The default is results/<name of the grid>; what is asked without a grid file goes beside tables of other questions, to
+    results/<name>-2 and so on (`sweep.question`).
 
     With `retry`, points that failed count as missing. `time_limit` and `op_limit` of each point win over those of the grid; see
     `run_bench`. `command` is the command line that asks for it. Errors: InputError of all that is wrong with the grid.
@@ -91,10 +95,14 @@ def plan_sweep(
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
     check_fields(checked, inputs.topology, points)
-    directory = Path("results", checked.name) if out is None else Path(check_characters(str(out), "the directory"))
+    directory = _default_directory(checked) if out is None else Path(check_characters(str(out), "the directory"))
     missing = find_missing(points, directory, retry=retry)
     changed = _changed(directory, inputs) if len(missing) else ()
     return Plan(checked, inputs, directory, points, missing, retry, changed, command)
+
+
+def _default_directory(grid: Grid) -> Path:
+    return find_directory(grid) if grid.asked else RESULTS / grid.name
 
 
 def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Points:
@@ -127,6 +135,7 @@ def write_manifest(plan: Plan) -> None:
         "points": len(plan.points),
         "most_points": plan.most_points,
         "objectives": [{"column": objective.column, "least": objective.least} for objective in asked],
+        QUESTION: tell_question(grid),
         "digests": dict(plan.inputs.digests),
         **({name: before.get(name) for name in run_by} if "date" in before else run_by),
     }

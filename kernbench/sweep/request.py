@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,8 @@ def read_request(target: Target, request: Request) -> RequestedGrid:
     """
     found = _find_target(target)
     if not request or not is_mapping(found.tree.value):
-        return RequestedGrid(found.tree, read_grid(found.tree, found.name), found.hides)
+        grid = read_grid(found.tree, found.name)
+        return RequestedGrid(found.tree, replace(grid, asked=not found.is_grid), found.hides)
     fields: dict[str, Marked] = dict(found.tree.value)
     name = found.name
     if found.is_grid:
@@ -83,7 +84,7 @@ def read_request(target: Target, request: Request) -> RequestedGrid:
     if request.settings:
         fields["parameters"] = _set(fields, found.tree.mark, name, request)
     asked = Marked(fields, found.tree.mark)
-    return RequestedGrid(asked, read_grid(asked, name), found.hides)
+    return RequestedGrid(asked, replace(read_grid(asked, name), asked=True), found.hides)
 
 
 def read_values(text: str, *, numbers: bool) -> Value | list[Value] | dict[str, str]:

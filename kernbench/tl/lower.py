@@ -107,7 +107,7 @@ class Lowering:
         self._composites += 1
         completion.counter = program.counter(f"the end of composite {self._composites} of {self.pe.path}")
         self.thread.extend(self._schedule)
-        self.thread.note(self.thread.pipe(plan, completion.counter, self.tag("composite", note.kind)), note)
+        self.thread.note(self.thread.pipe(plan, completion.counter, self.tag("composite", "composite")), note)
 
     def wait(self, completion: CompletionHandle, /) -> None:
         """Wait until the last token of the plan has left its last stage."""

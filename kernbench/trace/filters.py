@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
+from kernbench.trace.parts import COMPOSITE
 from kernbench.trace.tables import ENDLESS
 from kernbench.units import FS_PER_NS, parse
 
@@ -23,6 +24,7 @@ KINDS = (
     "gemm",
     "math",
     "control",
+    COMPOSITE,
     PATH,
     COUNTERS,
 )  # those of the op log, the critical path, and all counters

@@ -3,6 +3,9 @@
 They follow from the path of a part: "sip0.cube1.pe2.pe_dma.read" is the track "pe_dma.read" in the group "pe2" of the process
 "sip0.cube1". A part whose path has one piece, such as "switch", is in the process of the machine. A thread that runs on no
 part, nor on a core, has a track in the process "threads".
+
+A composite in flight is no work of its part: its stages are, on the tracks of theirs. So it has a track beside the part,
+"pe_cpu.composites".
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from typing import TYPE_CHECKING
 from kernbench.trace.tables import GROUP, PROCESS, SLICES, TrackTable
 
 if TYPE_CHECKING:
+    import polars
+
     from kernbench.machine.machine import Machine
 
+COMPOSITE, COMPOSITES = "composite", "composites"  # the kind of a composite in flight, and the track of those of a part
 THREADS = "threads"  # the process of threads that run on no part
 _SIP = re.compile(r"sip\d+")
 _PE = re.compile(r"pe\d+")
@@ -41,6 +47,17 @@ class PartTracks:
     def split(self, part: str) -> tuple[str, list[str]]:
         """The process of a part, and the rest of its path; of a link or a channel of a memory too."""
         return split_path(part, self._machine.name)
+
+
+def list_track_paths(component: polars.Series, op_kind: polars.Series) -> polars.Series:
+    """The path of the track of each row of an op log, by its columns."""
+    import polars
+
+    in_flight = (op_kind == COMPOSITE).arg_true()
+    if in_flight.is_empty():
+        return component
+    beside = component.gather(in_flight).cast(polars.String) + f".{COMPOSITES}"
+    return component.cast(polars.String).scatter(in_flight, beside)
 
 
 def split_path(part: str, machine: str) -> tuple[str, list[str]]:

@@ -14,7 +14,7 @@ import numpy as np
 from kernbench.oplog.log import LogRows
 from kernbench.trace.counters import count_over_time
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
-from kernbench.trace.parts import PartTracks
+from kernbench.trace.parts import PartTracks, list_track_paths
 from kernbench.trace.tables import (
     ENDLESS,
     NOWHERE,
@@ -106,7 +106,7 @@ def _trace_rows(
     log = log.with_row_index("row", first).filter(wanted)
     row = row[wanted]
     own = log.select(
-        track=_find_tracks(log["component"], parts),
+        track=_find_tracks(list_track_paths(log["component"], log["op_kind"]), parts),
         start_fs="start_fs",
         end_fs="end_fs",
         name="op_name",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.machine.uncontended_latency import find_uncontended_latency
+from kernbench.oplog.utilisation import JOINED
 from kernbench.traffic.flow_routing import Agent, FlowRoute
 from kernbench.traffic.lower import PE_LEAD
 from kernbench.traffic.router_latency import find_router_fs
@@ -38,7 +39,7 @@ class LatencyBreakdown:
     routers_fs: int  # 0 without credits
     serialisation_fs: int
     commit_fs: int
-    bottleneck: str  # a link, or the memory
+    bottleneck: str  # a link, or the memory; where links of several kinds or both are as slow, the first of each
     bottleneck_gbs: float
     catches_up: bool  # an overhead comes after the slowest station, so later flits are not delayed by it
 
@@ -60,7 +61,7 @@ def predict_flow(machine: Machine, flow: FlowRoute, nbytes: int) -> LatencyBreak
         routers_fs=find_router_fs(machine, latency, issue_fs + lead_fs, -(-nbytes // machine.flit_bytes)),
         serialisation_fs=int(latency.first_fs[of_link].sum() + latency.rest_fs.sum()),
         commit_fs=int(latency.first_fs[~of_link].sum()),
-        bottleneck=_name(machine, int(latency.station[slowest])),
+        bottleneck=JOINED.join(_name_limits(machine, latency.station[latency.equals_of(slowest)])),
         bottleneck_gbs=machine.flit_bytes * FS_PER_NS / float(latency.pace_fs[slowest]),
         catches_up=_catches_up(latency.pace_fs, latency.overhead_fs),
     )
@@ -80,6 +81,12 @@ def _issue_fs(machine: Machine, flow: FlowRoute) -> int:
     if flow.agent == Agent.CPU:
         return round(machine.figures[f"{machine.node_kind[flow.issuer]}.overhead"])
     return 0
+
+
+def _name_limits(machine: Machine, station: np.ndarray) -> list[str]:
+    """The first of some stations of each kind of link, and of memories."""
+    kinds = {int(machine.edge_kind[at]) if at < machine.edge_count else None: at for at in reversed(station.tolist())}
+    return [_name(machine, at) for at in sorted(kinds.values(), key=station.tolist().index)]
 
 
 def _name(machine: Machine, station: int) -> str:

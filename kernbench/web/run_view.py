@@ -19,7 +19,7 @@ from kernbench.report.arrow import to_arrow
 from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
-from kernbench.trace.parts import split_path
+from kernbench.trace.parts import list_track_paths, split_path
 from kernbench.units import FS_PER_NS
 from kernbench.web.busy_view import list_windows, make_busy
 from kernbench.web.codes import number_texts
@@ -210,13 +210,13 @@ class RunView:
         """The parts of the op log in the order of the machine, and the number of that of each row; read once."""
         with self._locks["components"]:
             if self._tracks is None:
-                log = self._read(OP_LOG, ["component"])
+                log = self._read(OP_LOG, ["component", "op_kind"])
                 if len(log) > MOST_ROWS:
                     raise InputError(
                         f"{self._source.directory} has {len(log):,} operations, and the viewer shows up to "
                         f"{MOST_ROWS:,}; run a smaller part, or write a trace of some of it with --trace and --trace-filter"
                     )
-                self._tracks = number_texts(log["component"], self._sort_parts)
+                self._tracks = number_texts(list_track_paths(log["component"], log["op_kind"]), self._sort_parts)
             return self._tracks
 
     def _make_transfers(self) -> polars.DataFrame:

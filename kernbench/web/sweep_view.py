@@ -5,14 +5,17 @@ The table is that of the sweep, or while it runs the one so far. It is read agai
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten
+from kernbench.report.colours import tell_axes
 from kernbench.report.objectives import default_objectives
 from kernbench.report.page_data import describe_sweep, find_parameters, make_arrow
+from kernbench.report.swept_axes import find_swept
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import read_sealed_parquet
 from kernbench.sweep.grid.grid import Objective
@@ -35,6 +38,7 @@ class SweepTable:
     rows: int
     parameters: tuple[str, ...]
     objectives: tuple[Objective, ...]
+    colours: Mapping[str, Any]  # of axes
     arrow: bytes
 
 
@@ -50,18 +54,18 @@ def load_table(source: SweepSource) -> SweepTable:
     version = find_version(source)
     path = next((file for name in (PROGRESS, TABLE) if (file := source.file(name)).is_file()), None)
     if path is None:
-        return SweepTable(version, True, 0, (), (), b"")
+        return SweepTable(version, True, 0, (), (), {}, b"")
     try:
         table = read_sealed_parquet(path)
         given = read_manifest(source.file(MANIFEST)).get("objectives", [])
         objectives = _read_objectives(given, table) or default_objectives(table, of_traffic="accepted" in table.columns)
         parameters = find_parameters(table)
-        arrow = make_arrow(table, objectives)
+        colours, arrow = tell_axes(find_swept(table)), make_arrow(table, objectives)
     except FileNotFoundError:  # it has just been finished: the next look finds the whole table
-        return SweepTable(version, True, 0, (), (), b"")
+        return SweepTable(version, True, 0, (), (), {}, b"")
     except (OSError, StopIteration, *_MALFORMED, *unreadable()) as error:
         raise InputError(f"{path} is not the table of a sweep ({shorten(error)}); make it again") from None
-    return SweepTable(version, path.name == PROGRESS, len(table), parameters, objectives, arrow)
+    return SweepTable(version, path.name == PROGRESS, len(table), parameters, objectives, colours, arrow)
 
 
 def describe(source: SweepSource, table: SweepTable) -> dict[str, Any]:
@@ -69,7 +73,7 @@ def describe(source: SweepSource, table: SweepTable) -> dict[str, Any]:
     told = read_manifest(source.file(MANIFEST))
     points = max(told.get("most_points", told.get("points", 0)), table.rows)
     return {
-        **describe_sweep(told, table.objectives),
+        **describe_sweep(told, table.objectives, table.colours),
         "name": source.name,
         "directory": str(source.directory),
         "version": table.version,

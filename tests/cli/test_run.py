@@ -145,7 +145,7 @@ def test_where_the_time_went(own: Path, capsys: pytest.CaptureFixture[str]) -> N
         if line.startswith(("critical path: ", "what if ", "utilisation over ", "queueing", "roofline"))
     ]
     assert len(titles) == 5
-    said = "bound by memory: 1 PE needs 4.000 ns for this at least, by slices of HBM; kernels took "
+    said = "bound by hbm_ctrl channels and noc links: the work of 1 PE needs 4.000 ns there at least; kernels took "
     assert lines[lines.index("roofline") + 1].startswith(said)
     assert lines[-2:] == ["wrote out/critical_path.parquet", "wrote out/utilisation.parquet"]
     path = polars.read_parquet(own / "out" / "critical_path.parquet")

@@ -32,12 +32,20 @@ def test_a_run_leaves_a_trace(own: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(capsys.readouterr().out)["files"] == {"trace": "new/run.pftrace"}
     whole = decode(own / "new/run.pftrace")
     assert run("--trace", "some.pftrace", "--trace-filter", "kind=gemm", "--trace-filter", "part=sip0.cube0.pe0") == 0
-    assert capsys.readouterr().out.endswith("wrote some.pftrace\n")
+    assert capsys.readouterr().out.endswith("\nwrote some.pftrace; open it at https://ui.perfetto.dev\n")
     some = decode(own / "some.pftrace")
     assert [one.name for one in some.slices] == ["start", "gemm"]
     assert some.slices[0].start_ns == 0  # whatever is left out, Perfetto counts from there
     assert {one.category for one in whole.slices} > {"gemm"}
     assert sorted(path.name for path in own.rglob("*")) == ["new", "run.pftrace", "some.pftrace"]
+
+
+@pytest.mark.parametrize("name", ["x.json", "x"])
+def test_a_name_that_says_something_else_is_told(own: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert run("--trace", name, "--trace-filter", "kind=gemm") == 0
+    said = f"wrote {name}, which has Perfetto's binary format, whatever {'.json' if name == 'x.json' else 'its name'} says; "
+    assert capsys.readouterr().out.splitlines()[-1] == said + "open it at https://ui.perfetto.dev"
+    assert decode(own / name).slices
 
 
 @pytest.mark.parametrize(

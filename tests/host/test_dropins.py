@@ -222,7 +222,7 @@ def test_the_roofline_is_that_of_the_engine_that_is_there():
     assert found is not None
     tiles, cycles = 4 * 2 * 2, 32 + 64 + 32 - 2  # at 2 GHz, on 4 PEs
     assert found.compute_ns == tiles * cycles / 2 / 4
-    assert found.bound == "compute"
+    assert found.bound == "gemm"
     assert found.share <= 1
 
 

@@ -69,6 +69,16 @@ def test_the_stages_of_a_tile_follow_their_pipe(log: pl.DataFrame) -> None:
     assert log.row(first["dependencies"][0], named=True)["op_name"] == "composite"
 
 
+def test_a_composite_in_flight_is_no_work_of_an_engine() -> None:
+    """Rows of kind gemm are those of engines, so that their lengths add up to what the engines were busy."""
+    log = run("matmul-composite", "tiny", parameters={"M": 128, "K": 128, "N": 64}).op_log()
+    assert log.filter(pl.col("op_kind") == "composite")["op_name"].unique().to_list() == ["composite"]
+    gemms = log.filter(pl.col("op_kind") == "gemm").with_columns(took=pl.col("end_fs") - pl.col("start_fs"))
+    assert gemms["component"].str.ends_with(".pe_gemm").all()
+    by_engine = gemms.group_by("component").agg(pl.col("took").sum(), pl.col("end_fs").max() - pl.col("start_fs").min())
+    assert (by_engine["took"] <= by_engine["end_fs"]).all()
+
+
 def of(log: pl.DataFrame, op_name: str) -> list[dict[str, Any]]:
     """The parameters of operations of a name."""
     return [json.loads(text or "{}") for text in log.filter(pl.col("op_name") == op_name)["params"]]

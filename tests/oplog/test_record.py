@@ -33,7 +33,7 @@ def test_a_record_is_a_row(tmp_path: Path) -> None:
 
 def test_commands_are_control_and_work_is_not() -> None:
     records = run("qkv-gemm", "tiny", parameters={"tokens": 2, "hidden": 8, "head_dim": 4}).records()
-    assert {r.op_kind for r in records} == {"memory", "gemm", "control"}
+    assert {r.op_kind for r in records} == {"memory", "gemm", "control", "composite"}
     assert {r.op_kind for r in run("vector-add", "tiny").records()} == {"memory", "math", "control"}
     assert all(isinstance(r, OpRecord) for r in records)
 

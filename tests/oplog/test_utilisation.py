@@ -18,7 +18,15 @@ PARTS = Parts(("a", "b", "c"), ("x", "x", "y"), np.array([1, 2, 1]))
 def test_the_busiest_part_names_its_class() -> None:
     busy_fs, window_fs = np.array([[30, 100, 40], [50, 100, 50]]), np.array([100, 100])
     found = find_bottlenecks(PARTS, np.arange(3), busy_fs, window_fs)
-    assert found == [Bottleneck("x", "b", 0.5), Bottleneck("x", "a", 0.5)]
+    assert found == [Bottleneck("x", "b", 0.5), Bottleneck("x and y", "a", 0.5)]
+
+
+def test_classes_that_are_as_busy_are_named_too() -> None:
+    """Within 2 %, in the order of their names; the part and its share are those of the busiest."""
+    parts = PARTS._replace(kind=("z", "x", "y"), slots=np.array([1, 1, 1]))
+    for most, kind in ((100, "y and z"), (101, "z")):
+        found = find_bottlenecks(parts, np.arange(3), np.array([[most, 20, 98]]), np.array([200]))
+        assert found == [Bottleneck(kind, "a", most / 200)]
 
 
 def test_a_channel_that_waits_for_the_work_of_others_is_no_bottleneck() -> None:

@@ -135,6 +135,9 @@ def test_labels_figures_and_remarks() -> None:
 def test_names_lose_whole_parts_of_their_middle_unless_they_would_be_alike() -> None:
     place = "/home/me/benches/deep/gemm.py:12"
     assert shorten_names([place], 20) == ["/home/me/…gemm.py:12"]
+    for width in range(12):  # the name of the file and the line stay
+        assert shorten_names([place], width) == ["/home/…gemm.py:12"]
+    assert shorten_names(["benches/deep_gemm.py:12"], 4) == ["benches/deep_gemm.py:12"]
     alike = ["sip0.cube0.dma", "sip0.cube1.dma"]
     assert shorten_names(alike, 12) == alike
     assert shorten_names(["plain"], 2) == ["plain"]

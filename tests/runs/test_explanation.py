@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars
 import pytest
 
+from kernbench import DPPolicy, bench
 from kernbench.engine.network_waits import CAUSES
 from kernbench.errors import InputError
 from kernbench.oplog.critical import UNKNOWN
@@ -67,10 +69,10 @@ def test_the_roofline(gemm: RunResult) -> None:
     found = gemm.explain().roofline
     assert found is not None
     moved = 2 * (32 * 64 + 64 * 32 + 32 * 32)
-    assert (found.pes, found.bound) == (1, "memory")
-    assert (found.compute_ns, found.memory_ns) == (16.384, moved / 256)
+    assert (found.pes, found.bound) == (1, "hbm_ctrl channels")  # reads and writes; no link passes both
+    assert (found.compute_ns, found.memory_ns, found.least_ns) == (16.384, moved / 256, moved / 256)
     assert found.kernel_ns == gemm.pe_exec_ns
-    assert found.share == found.memory_ns / found.kernel_ns
+    assert found.share == found.memory_ns / found.kernel_ns == gemm.bottleneck_utilisation
     assert found.intensity == 2 * 32 * 64 * 32 / moved
     assert found.achieved_tflops == pytest.approx(gemm.achieved_tflops)
     assert found.achieved_gbs == pytest.approx(gemm.achieved_gbs)
@@ -78,12 +80,57 @@ def test_the_roofline(gemm: RunResult) -> None:
     assert found.attainable_tflops == pytest.approx(found.achieved_tflops / found.share)
 
 
-def test_compute_binds_where_memory_is_fast() -> None:
-    result = run_bench("gemm-single-pe", "tiny", overrides={"hbm.channel_gbs": 512})
+# What is slow, and what the roofline is then bound by.
+LIMITS = [
+    ("gemm-single-pe", {}, {"hbm.channel_gbs": 512, "noc.gbs": 4096, "pe_dma.gbs": 4096}, "gemm"),
+    ("vector-add", {"n": 4096}, {"pe_math.elements_f16": 1, "pe_math.elements_f32": 1}, "math"),
+    ("gemm-single-pe", {}, {"pe_tcm.read_gbs": 8}, "tcm_read"),
+    ("gemm-single-pe", {}, {"pe_tcm.write_gbs": 4}, "tcm_write"),
+    ("gemm-single-pe", {}, {"hbm.channel_gbs": 1}, "hbm_ctrl channels"),
+    ("gemm-single-pe", {}, {"noc.gbs": 4}, "noc links"),
+    ("ccl-allreduce", {"bytes_per_pe": 16384}, {"ucie.gbs": 1}, "ucie links"),
+]
+
+
+@pytest.mark.parametrize(("bench", "parameters", "overrides", "bound"), LIMITS)
+def test_whatever_is_slow_bounds_the_roofline(
+    bench: str, parameters: dict[str, object], overrides: dict[str, object], bound: str
+) -> None:
+    result = run_bench(bench, "tiny", parameters=parameters, overrides=overrides)
     found = result.explain().roofline
     assert found is not None
-    assert found.bound == "compute"
-    assert found.attainable_tflops == pytest.approx(8)
+    assert found.bound == bound
+    assert 0 < found.share <= 1
+    assert [one.least_ns for one in found.ceilings] == sorted((one.least_ns for one in found.ceilings), reverse=True)
+
+
+def test_what_needs_as_long_is_named_too() -> None:
+    """A read passes channels and links alike, which have as many bytes a second; a few writes pass other links."""
+    result = run_bench("matmul-composite", "tiny", parameters={"M": 512, "K": 1024, "N": 512})
+    found = result.explain().roofline
+    assert found is not None
+    by_kind = {one.kind: one.least_ns for one in found.ceilings}
+    assert 0.98 <= by_kind["noc links"] / by_kind["hbm_ctrl channels"] < 1
+    assert found.bound == result.bottleneck == "hbm_ctrl channels and noc links"
+
+
+def test_the_roofline_does_not_spread_what_is_uneven() -> None:
+    """One of two PEs has all the work; spread over both it would need half the time."""
+
+    def double(x_ptr: int, n: int, *, tl: Any) -> None:
+        if tl.program_id(0) == 0:
+            tl.store(x_ptr, tl.load(x_ptr, (n,), "f32") * 2.0)
+
+    def host(torch: Any) -> None:
+        torch.launch("double", double, torch.zeros((4096,), "f32", DPPolicy(num_cubes=1)), 1024)
+
+    result = run_bench(bench("uneven", "one PE works")(host), "tiny", overrides={"pe_math.elements_f32": 1})
+    found = result.explain().roofline
+    assert found is not None
+    (math,) = [one for one in found.ceilings if one.kind == "math"]
+    assert math.part == "sip0.cube0.pe0.pe_math"
+    assert (found.pes, math.least_ns, math.mean_ns) == (2, 1024, 512)
+    assert (found.bound, found.is_uneven) == ("math", True)
 
 
 def test_a_faster_bottleneck_shortens_its_part_of_the_path(gemm: RunResult) -> None:

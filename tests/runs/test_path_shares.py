@@ -68,10 +68,10 @@ def test_launches_of_a_kernel_at_a_line_are_one(ran: RunResult) -> None:
     assert (second.kernel, second.launches, second.place) == ("stream", 1, place(two_kernels.__bench__.run, "stream"))
     assert (first.kernel_fs + second.kernel_fs) / FS_PER_NS == pytest.approx(ran.pe_exec_ns)
     for one, count in ((first, 2), (second, 1)):
-        assert one.roofline is not None
+        assert one.rates is not None
         assert 0 < one.path_fs <= one.kernel_fs + 10**7 * one.launches  # with the PE's part of its launch
         work_ns = count * 32**3 * 2 / 8e3  # at 8 TFLOPS
-        assert one.roofline.tflops_of_peak == pytest.approx(work_ns / (one.kernel_fs / FS_PER_NS))
+        assert one.rates.tflops_of_peak == pytest.approx(work_ns / (one.kernel_fs / FS_PER_NS))
 
 
 def test_shares_of_the_peak_of_a_run(ran: RunResult) -> None:

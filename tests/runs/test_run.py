@@ -161,7 +161,7 @@ def test_without_a_launch_the_latency_is_the_makespan() -> None:
     result = attempt(lambda torch: torch.from_numpy(np.zeros(1 << 14, np.float32), ONE))
     assert result.latency_ns == result.makespan_ns
     assert result.pe_exec_ns == result.achieved_gbs == 0
-    assert result.bottleneck == "ucie links"
+    assert result.bottleneck == "io links and ucie links"
 
 
 def test_a_bench_is_recorded_without_a_run() -> None:

@@ -398,7 +398,7 @@ def test_notes_of_rows_are_where_the_work_ends():
         "store": {("dma_write", "memory")},
         "dot": {("gemm", "gemm")},
         "math": {("mul", "math"), ("softmax", "math"), ("add", "math"), ("maximum", "math")},
-        "composite": {("composite", "gemm")},
+        "composite": {("composite", "composite")},
     }
 
 

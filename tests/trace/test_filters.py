@@ -35,7 +35,7 @@ def test_times_overlap() -> None:
         ("gemm", "--trace-filter 'gemm': expected part=PATH, kind=KIND or time=START..END"),
         ("kind=", "--trace-filter 'kind=': expected part=PATH, kind=KIND or time=START..END"),
         ("kind=gem", "--trace-filter: unknown kind 'gem'; did you mean 'gemm'? "
-         "Known: control, counters, gemm, math, memory, path"),
+         "Known: composite, control, counters, gemm, math, memory, path"),
         ("time=5us", "--trace-filter 'time=5us': expected time=START..END, such as time=1us..2us"),
         ("time=2..1", "--trace-filter 'time=2..1': the end must be after the start"),
         ("time=1parsec..", "--trace-filter 'time=1parsec..': got '1parsec' with the unknown unit 'parsec', "

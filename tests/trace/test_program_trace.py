@@ -27,7 +27,7 @@ from kernbench.trace.tables import TrackTable
 from kernbench.units import FS_PER_NS
 from tests.trace.decoded import Decoded, Slice, decode
 
-OP_KINDS = ("memory", "gemm", "math", "control")
+OP_KINDS = ("memory", "gemm", "math", "control", "composite")
 RUNS = [
     ("matmul-composite", {"M": 64, "K": 128, "N": 64}),
     ("ccl-allreduce", {"bytes_per_pe": 512}),  # over all SIPs of the tray
@@ -63,7 +63,7 @@ def test_slices_are_the_rows_of_the_op_log(ran: RunResult, found: Decoded) -> No
     assert sorted(slices) == list(range(len(log)))
     for at, row in enumerate(log.iter_rows(named=True)):
         one = slices[at]
-        assert found.path(one) == row["component"]
+        assert found.path(one) == row["component"] + (".composites" if row["op_name"] == "composite" else "")
         assert _key(one) == tuple(row[name] for name in ("op_name", "op_kind", "start_fs", "end_fs", "bytes", "thread"))
         assert one.arguments.get("params", "") == row["params"]
         assert one.arguments.get("queued_fs", 0) == row["start_fs"] - row["issue_fs"]

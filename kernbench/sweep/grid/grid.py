@@ -97,6 +97,7 @@ class Grid:
     limits: RunLimits = NO_LIMITS  # of each point
     baseline: tuple[Axis, ...] = ()  # parameters with the one value each that points are compared with
     pattern: str | None = None  # of the traffic, if there is no bench
+    asked: bool = False  # for by a bench or by values, so that it has no file of its name
 
     @property
     def axes(self) -> list[Axis]:

@@ -10,6 +10,7 @@ from kernbench.schema.guards import is_list, is_mapping
 
 TEXTS = ("file", "method", "description", "workload", "bench", "topology", "mode", "kernbench", "command", "date")
 COUNTS = ("points", "most_points")
+QUESTION = "question"  # what the sweep asks: `sweep.question`
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -23,9 +24,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     texts = {name: found[name] for name in TEXTS if isinstance(found.get(name), str)}
     counts = {name: found[name] for name in COUNTS if isinstance(found.get(name), int)}
     objectives, digests = found.get("objectives"), found.get("digests")
+    asked = {QUESTION: found[QUESTION]} if is_mapping(found.get(QUESTION)) else {}
     return {
         **texts,
         **counts,
+        **asked,
         "objectives": objectives if is_list(objectives) else [],
         "digests": {name: str(digest) for name, digest in digests.items()} if is_mapping(digests) else {},
     }

@@ -18,6 +18,7 @@ export interface SweepState {
   points: number;
   parameters: string[];
   objectives: Objective[];
+  colours: Record<string, string[] | Record<string, string>>; // of each axis: the stops of its ramp, or the colour of each name
   about: [string, string][]; // what made it, with the name of each
 }
 

@@ -6,6 +6,9 @@ import type { Busy, Parts } from "./run_data";
 export const MEASURES = ["utilisation", "queueing", "bytes"] as const;
 export type Measure = (typeof MEASURES)[number];
 
+const TAKEN: readonly string[] = ["dma_read", "dma_write"]; // classes of parts that are never the bottleneck
+const MOST_TAKEN = 2;
+
 /** A value of each node and link; NaN where there is none. */
 export interface Values {
   node: Float64Array;
@@ -18,6 +21,21 @@ export interface Scale {
   place: (value: number) => number; // 0..1
   value: (place: number) => number;
   format: (value: number) => string;
+}
+
+/** A part with a high value. */
+export interface Busiest {
+  part: string;
+  node: number; // -1: nowhere on the drawing
+  value: number;
+  told: string; // the value
+  alike: number; // other parts of its class with the same value
+}
+
+/** The busiest parts: those that work, and those that are taken while others work. */
+export interface BusiestParts {
+  working: Busiest[];
+  taken: Busiest[];
 }
 
 /** Windows of time, by number; the last is not in it. */
@@ -47,21 +65,51 @@ export class BusyTime {
   }
 
   /** Means over a span: of the busiest part of a node or link, or for queueing and bytes the sum over its parts. */
-  means(measure: Measure, { first, last }: Span): Values {
-    const column = this.column(measure);
-    const sums = new Float64Array(this.parts.name.length);
-    for (let row = this.begins[first]!; row < this.begins[last]!; row++) sums[this.busy.part[row]!]! += column[row]!;
+  means(measure: Measure, span: Span): Values {
+    const parts = this.meansOfParts(measure, span);
     const found = { node: new Float64Array(this.machine.names.length), link: new Float64Array(this.machine.source.length) };
     found.node.fill(NaN);
     found.link.fill(NaN);
-    const windows = (last - first) * (measure === "bytes" ? this.windowNs : 1);
-    for (let part = 0; part < sums.length; part++) {
-      if (!sums[part]) continue;
-      const [node, link, value] = [this.parts.node[part]!, this.parts.link[part]!, sums[part]! / windows];
+    for (let part = 0; part < parts.length; part++) {
+      if (!parts[part]) continue;
+      const [node, link, value] = [this.parts.node[part]!, this.parts.link[part]!, parts[part]!];
       const [values, at] = node >= 0 ? [found.node, node] : [found.link, link];
       if (at >= 0) values[at] = add(measure, values[at]!, value);
     }
     return found;
+  }
+
+  /** The parts of the highest means over a span; those of one class that are alike are one. */
+  busiest(measure: Measure, span: Span, most: number, format: (value: number) => string): BusiestParts {
+    const values = this.meansOfParts(measure, span);
+    const order = [...values.keys()].filter((part) => values[part]).sort((a, b) => values[b]! - values[a]! || a - b);
+    const found: BusiestParts = { working: [], taken: [] };
+    const known = new Map<string, Busiest>();
+    for (const part of order) {
+      const [told, kind] = [format(values[part]!), this.parts.kind[part] ?? ""];
+      const key = `${kind} ${told}`;
+      const same = known.get(key);
+      if (same) {
+        same.alike++;
+        continue;
+      }
+      const taken = measure === "utilisation" && TAKEN.includes(kind);
+      const list = taken ? found.taken : found.working;
+      if (list.length >= (taken ? MOST_TAKEN : most)) continue;
+      const one = { part: this.parts.name[part]!, node: this.nodeOf(part), told, value: values[part]!, alike: 0 };
+      list.push(one);
+      if (kind) known.set(key, one);
+    }
+    return found;
+  }
+
+  /** The node that a part is in, of a link its source; -1: none. */
+  private nodeOf(part: number): number {
+    const [node, link] = [this.parts.node[part]!, this.parts.link[part]!];
+    if (node >= 0 || link < 0) return node;
+    const [from] = this.parts.name[part]!.split(" -> ");
+    const [source, target] = [this.machine.source[link]!, this.machine.target[link]!];
+    return this.machine.names[source] === from ? source : target;
   }
 
   /** The means of one node or link in each window. */
@@ -79,12 +127,12 @@ export class BusyTime {
     return found;
   }
 
-  /** One scale for all times, so that colours can be compared as time goes on. */
+  /** One scale for all times, so that colours can be compared as time goes on. Low values have most of the ramp. */
   scale(measure: Measure): Scale {
     const most = this.mosts[measure] || 1;
     if (measure !== "queueing") {
       const format = measure === "bytes" ? formatRate : formatShare;
-      return { most, place: (value) => Math.min(value / most, 1), value: (place) => place * most, format };
+      return { most, place: (value) => Math.min(Math.sqrt(value / most), 1), value: (place) => place * place * most, format };
     }
     const whole = Math.log1p(most); // few wait for most parts, and many for some
     return {
@@ -104,6 +152,14 @@ export class BusyTime {
     }
     const first = this.clamp(Math.floor(now / this.windowNs));
     return { first, last: Math.min(first + width, this.windows) };
+  }
+
+  private meansOfParts(measure: Measure, { first, last }: Span): Float64Array {
+    const column = this.column(measure);
+    const sums = new Float64Array(this.parts.name.length);
+    for (let row = this.begins[first]!; row < this.begins[last]!; row++) sums[this.busy.part[row]!]! += column[row]!;
+    const windows = (last - first) * (measure === "bytes" ? this.windowNs : 1);
+    return sums.map((sum) => sum / windows);
   }
 
   private clamp(window: number): number {

@@ -11,7 +11,6 @@ import { color, init, use, type EChartsType } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import type { EChartsOption } from "echarts";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Palette } from "./palette";
 
 use([ParallelChart, ScatterChart, LineChart, BrushComponent, GridComponent, MarkAreaComponent]);
 use([ParallelComponent, TooltipComponent, CanvasRenderer]);
@@ -55,11 +54,9 @@ export function Chart({ option, label, onReady, onDrawn, replace }: ChartProps) 
 
 export const FONT = { fontFamily: "system-ui, sans-serif", fontSize: 12 };
 
-/** The colour of each point by its place along the scale of a column; without a value that of what is filtered out. */
-export function colourOf(palette: Palette, low: number, high: number): (value: number | undefined) => string {
+/** The colour of each point by its place along a ramp; without a value that of what is filtered out. */
+export function colourOf(ramp: readonly string[], none: string, low: number, high: number): (value: number | undefined) => string {
   const width = high - low || 1;
   return (value) =>
-    value === undefined || Number.isNaN(value)
-      ? palette.faint
-      : (color.lerp(Math.min(1, Math.max(0, (value - low) / width)), palette.scale) as string);
+    value === undefined || Number.isNaN(value) ? none : (color.lerp(Math.min(1, Math.max(0, (value - low) / width)), [...ramp]) as string);
 }

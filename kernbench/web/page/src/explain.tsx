@@ -46,7 +46,7 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
       <CompareWith run={run.name} beside={beside} onBeside={onBeside} />
       {beside && <Compare run={run.name} beside={beside} explained={found !== undefined} />}
       {!found && <Unexplained name={run.name} commands={commands} onDone={look} />}
-      {found && <Verdict found={found} />}
+      {found && <Verdict found={found} about={about} />}
       <PathCard run={run} found={found} palette={palette} onTime={onTime} />
       {found?.roofline && (
         <Card title="Roofline" note={`bound by ${found.roofline.bound}`}>
@@ -91,9 +91,8 @@ function nodeOf(path: string, names: ReadonlySet<string>): string {
 }
 
 /** What bound the run, and the advice, in the words of the command line. */
-function Verdict({ found }: { found: Explained }) {
+function Verdict({ found, about }: { found: Explained; about: ExplainableAbout }) {
   const [first] = Object.entries(found.critical_path);
-  const [busiest] = found.utilisation;
   return (
     <section class="card explained wide verdict" aria-label="What bound the run">
       <dl>
@@ -107,17 +106,17 @@ function Verdict({ found }: { found: Explained }) {
         )}
         {found.roofline && (
           <div>
-            <dt>at least needed</dt>
+            <dt>needed at least (roofline)</dt>
             <dd>
               <strong>{found.roofline.bound}</strong> {(found.roofline.share * 100).toFixed(1)} % of the kernels' time
             </dd>
           </div>
         )}
-        {busiest && (
+        {about.bottleneck && (
           <div>
-            <dt>busiest class</dt>
+            <dt>bottleneck</dt>
             <dd>
-              <strong>{busiest.kind}</strong> {(busiest.most * 100).toFixed(1)} %
+              <strong>{about.bottleneck}</strong> {((about.bottleneck_utilisation ?? 0) * 100).toFixed(1)} % busy
             </dd>
           </div>
         )}

@@ -16,13 +16,24 @@ export interface Roofline {
   compute_ns: number;
   memory_ns: number;
   kernel_ns: number;
-  bound: "compute" | "memory";
+  bound: string; // the class that needs longest, with all that need as long
   intensity: number | null; // flops a byte
   attainable_tflops: number;
   achieved_tflops: number;
   attainable_gbs: number;
   achieved_gbs: number;
   share: number;
+  least_ns?: number;
+  ceilings?: Ceiling[]; // the highest first; none in runs of earlier versions
+}
+
+/** The least time that the work needs at a class of parts. */
+export interface Ceiling {
+  kind: string;
+  part: string; // the busiest
+  least_ns: number;
+  mean_ns: number | null; // of the PEs
+  is_uneven: boolean; // one PE has far more to do than the mean
 }
 
 export interface Launch {
@@ -67,6 +78,8 @@ export interface ExplainableAbout {
   what_if?: WhatIf | null;
   latency_ns: number | null;
   mode: string;
+  bottleneck: string | null;
+  bottleneck_utilisation: number | null;
 }
 
 const NS = new Intl.NumberFormat("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
@@ -94,12 +107,12 @@ function short(value: number): string {
 
 /** The roofline in words, as the command line says it. */
 export function tellRoofline(found: Roofline): string[] {
-  const by = found.bound === "compute" ? "GEMM engines" : "slices of HBM";
-  const pes = found.pes === 1 ? "1 PE needs" : `${formatCount(found.pes)} PEs need`;
-  const least = Math.max(found.compute_ns, found.memory_ns);
+  const work = found.pes === 1 ? "1 PE" : `${formatCount(found.pes)} PEs`;
+  const least = found.least_ns ?? Math.max(found.compute_ns, found.memory_ns);
+  const uneven = (found.ceilings ?? []).filter((one) => one.is_uneven);
   return [
-    `${pes} ${formatNs(least)} ns for this at least, by ${by}; kernels took ${formatNs(found.kernel_ns)} ns, so ${formatShare(found.share)} of what is possible`,
-    `compute ${formatNs(found.compute_ns)} ns, memory ${formatNs(found.memory_ns)} ns`,
+    `The work of ${work} needs ${formatNs(least)} ns at ${found.bound} at least; kernels took ${formatNs(found.kernel_ns)} ns, so ${formatShare(found.share)} of what is possible.`,
+    ...uneven.map(({ kind, part, least_ns: longest, mean_ns: mean }) => `${kind} is uneven: ${part} needs ${formatNs(longest)} ns, the mean of the PEs ${formatNs(mean ?? 0)} ns.`),
   ];
 }
 

@@ -3,12 +3,12 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Palette } from "./palette";
 import { formatCount, formatNs, formatShare, type Explained } from "./explain_data";
 import { Bar, Card, Figures } from "./explain_parts";
-import { Strip, type OnTime } from "./explain_strip";
+import { PathOverTime, sumClasses, tonesOfClasses, type OnTime } from "./explain_strip";
 import type { Path, Run } from "./run_data";
 
 const FS_IN_NS = 1e6;
-const TONES = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d", "#ff9da6", "#79706e"];
 const MOST_PIECES = 200; // shown in the list
+const [MOST_LANES, LANE_PX] = [9, 18];
 
 interface PathCardProps {
   run: Run;
@@ -34,25 +34,12 @@ function usePath(run: Run): [Path | null, string | null] {
   return [path, problem];
 }
 
-/** ns by class, the longest first: of the explanation, or else summed over the pieces. */
-function sumClasses(found: Explained | undefined, path: Path | null): [string, number][] {
-  if (found) return Object.entries(found.critical_path);
-  const sums = new Map<string, number>();
-  for (let row = 0; row < (path?.count ?? 0); row++) {
-    sums.set(path!.kind[row]!, (sums.get(path!.kind[row]!) ?? 0) + path!.spent[row]! / FS_IN_NS);
-  }
-  return [...sums].sort((a, b) => b[1] - a[1]);
-}
-
 export function PathCard({ run, found, palette, onTime }: PathCardProps) {
   const [path, problem] = usePath(run);
   const [kind, setKind] = useState<string | null>(null);
-  const classes = useMemo(() => sumClasses(found, path), [found, path]);
+  const classes = useMemo(() => (found ? Object.entries(found.critical_path) : path ? sumClasses(path) : []), [found, path]);
   const whole = classes.reduce((sum, [, ns]) => sum + ns, 0);
-  const toneOf = (name: string) => {
-    const at = classes.findIndex(([one]) => one === name);
-    return at >= 0 && at < TONES.length ? TONES[at]! : palette.faint;
-  };
+  const toneOf = tonesOfClasses(classes, palette);
   if (problem && !found) {
     return (
       <Card title="Critical path" wide>
@@ -69,12 +56,18 @@ export function PathCard({ run, found, palette, onTime }: PathCardProps) {
   }
   return (
     <Card title="Critical path" note={`${formatNs(whole)} ns, the chain of waits and work that set the latency`} wide>
-      <div class="stack" role="img" aria-label="Shares of the classes of parts">
-        {classes.map(([name, ns]) => (
-          <i key={name} style={{ flexGrow: ns, background: toneOf(name) }} title={`${name}: ${formatNs(ns)} ns, ${formatShare(ns / whole)}`} />
-        ))}
-      </div>
-      {path && <Strip path={path} kinds={classes.map(([name]) => name)} kind={kind} toneOf={toneOf} faint={palette.faint} onTime={onTime} />}
+      {path && (
+        <PathOverTime
+          path={path}
+          classes={classes}
+          palette={palette}
+          most={MOST_LANES}
+          lane={LANE_PX}
+          kind={kind}
+          hint="by time; a click shows it in the timeline"
+          onTime={onTime}
+        />
+      )}
       <div class="two">
         <Figures
           headings={[{ text: "spent on", left: true }, { text: "ns" }, { text: "share" }, { text: "" }]}

@@ -1,9 +1,9 @@
-// Roofline: what rate the work could have at its intensity, and what the run and its launches had.
+// Roofline: the least time that the work needs at each class of parts, and what rate it could have at its intensity.
 import type { EChartsOption } from "echarts";
 import { useMemo } from "preact/hooks";
 import { Chart, FONT } from "./chart";
 import type { Palette } from "./palette";
-import { formatCount, formatShare, formatTenths, peaksOf, type Launch, type Roofline } from "./explain_data";
+import { formatNs, formatShare, formatTenths, peaksOf, type Launch, type Roofline } from "./explain_data";
 import { Bar } from "./explain_parts";
 
 interface RooflineProps {
@@ -15,32 +15,33 @@ interface RooflineProps {
 const SPREAD = 16; // how far the axes go beyond what is shown
 
 export function RooflineChart({ found, launches, palette }: RooflineProps) {
-  const peaks = peaksOf(found);
   const option = useMemo(() => optionOf(found, launches, palette), [found, launches, palette]);
-  const rates: [string, number, number, string][] = [
-    ["compute", found.achieved_tflops, peaks.tflops, "TFLOPS"],
-    ["memory", found.achieved_gbs, peaks.gbs, "GB/s"],
-  ];
+  const shares = (found.ceilings ?? []).map(({ kind, part, least_ns: least }) => ({ kind, part, least, share: least / found.kernel_ns }));
   return (
     <>
+      <div class="rates" role="group" aria-label="Least time at each class of parts, of the kernels' time">
+        {shares.map(({ kind, part, least, share }) => (
+          <div key={kind} title={`at ${part}`}>
+            <span>{kind}</span>
+            <Bar share={share} label={`${kind}: ${formatShare(share)} of the kernels' time`} />
+            <span class="note">
+              {formatNs(least)} ns, {formatShare(share)}
+            </span>
+          </div>
+        ))}
+      </div>
       {option && (
         <div class="roofline">
           <Chart option={option} label="Roofline of the run" onReady={() => undefined} replace={["series"]} />
         </div>
       )}
-      <div class="rates">
-        {rates.map(([name, rate, peak, unit]) => (
-          <div key={name}>
-            <span>{name}</span>
-            <Bar share={peak ? rate / peak : 0} label={`${name}: ${formatShare(peak ? rate / peak : 0)} of the peak`} />
-            <span class="note">
-              {formatTenths(rate)} {peak ? `of ${formatCount(peak)} ${unit}, ${formatShare(rate / peak)}` : unit}
-            </span>
-          </div>
-        ))}
-      </div>
     </>
   );
+}
+
+/** The rate that the run could have, by what bounds it: the peaks of its PEs bound its launches too, other parts the run alone. */
+function ownRoof(found: Roofline, tflops: number): number {
+  return Math.min(tflops, found.attainable_tflops);
 }
 
 /** None where the kernels multiplied nothing or moved nothing: then there is no intensity. */
@@ -94,8 +95,15 @@ function optionOf(found: Roofline, launches: readonly Launch[], palette: Palette
         animation: false,
         silent: true,
         symbol: "none",
-        data: [run.value, [found.intensity, Math.min(tflops, (found.intensity * gbs) / 1e3)]],
+        data: [run.value, [found.intensity, ownRoof(found, tflops)]],
         lineStyle: { color: palette.quiet, width: 1, type: "dashed" },
+      },
+      {
+        ...scatter,
+        data: [{ name: `at most, by ${found.bound}`, value: [found.intensity, ownRoof(found, tflops)] }],
+        symbol: "rect",
+        symbolSize: [26, 3],
+        itemStyle: { color: palette.front },
       },
       ...(points.length > 1 ? [{ ...scatter, data: points, symbolSize: 8, itemStyle: { color: palette.other } }] : []),
       { ...scatter, data: [run], symbolSize: 13, itemStyle: { color: palette.one } },

@@ -1,4 +1,5 @@
 // What colours and marks mean, and the colour of each point by a column.
+import type { SweepState } from "./api";
 import { placesOf, scaleOf } from "./axis";
 import { colourOf } from "./chart";
 import type { Palette } from "./palette";
@@ -6,33 +7,49 @@ import { formatNumber, shortName, type Column, type Points } from "./points";
 
 const MOST_SWATCHES = 8;
 
+/** What colours mean on the page: as in the figures of the sweep. */
+export type Meaning = Pick<SweepState, "parameters" | "objectives" | "colours">;
+
 interface Colouring {
   at: (row: number) => string;
+  ramp: readonly string[]; // from the least value to the most
   swatches: [string, string][] | null; // colour and value of each step; null: a ramp
 }
 
+/** The ramp of a column: of an objective from bad to good, of an axis its own, of another one grey. */
+function rampOf(column: Column, { objectives, colours }: Meaning, palette: Palette): readonly string[] {
+  const objective = objectives.find((one) => one.column === column.name);
+  if (objective) return objective.least ? palette.scale.toReversed() : palette.scale;
+  const own = colours[column.name];
+  return Array.isArray(own) ? palette.seen(own) : palette.plain;
+}
+
 /** The colour of each point by a column: a step of the scale for each category, else along the scale. */
-export function colouring(column: Column, parameters: readonly string[], palette: Palette): Colouring {
-  const scale = scaleOf(column, parameters);
+export function colouring(column: Column, meaning: Meaning, palette: Palette): Colouring {
+  const scale = scaleOf(column, meaning.parameters);
   const places = placesOf(scale);
+  const ramp = rampOf(column, meaning, palette);
   if (scale.type === "steps") {
-    const ramp = colourOf(palette, 0, scale.labels.length - 1);
-    return { at: (row) => ramp(places[row]), swatches: scale.labels.map((label, place) => [ramp(place), label]) };
+    const along = colourOf(ramp, palette.faint, 0, scale.labels.length - 1);
+    const own = meaning.colours[column.name];
+    const named = own && !Array.isArray(own) ? own : null;
+    const at = (place: number | undefined) => named?.[scale.labels[place ?? NaN] ?? ""] ?? along(place);
+    return { at: (row) => at(places[row]), ramp, swatches: scale.labels.map((label, place) => [at(place), label]) };
   }
   const along = scale.type === "log" ? Math.log : (value: number) => value;
   const [low, high] = column.kind === "number" ? [column.least, column.most] : [scale.low, scale.high];
-  const ramp = colourOf(palette, along(low), along(high));
-  return { at: (row) => ramp(along(places[row] ?? NaN)), swatches: null };
+  const colour = colourOf(ramp, palette.faint, along(low), along(high));
+  return { at: (row) => colour(along(places[row] ?? NaN)), ramp, swatches: null };
 }
 
 interface LegendProps {
   colour: Column;
-  parameters: readonly string[];
+  meaning: Meaning;
   palette: Palette;
 }
 
-export function Legend({ colour, parameters, palette }: LegendProps) {
-  const { swatches } = colouring(colour, parameters, palette);
+export function Legend({ colour, meaning, palette }: LegendProps) {
+  const { ramp, swatches } = colouring(colour, meaning, palette);
   if (swatches && swatches.length <= MOST_SWATCHES) {
     return (
       <div class="legend">
@@ -52,7 +69,7 @@ export function Legend({ colour, parameters, palette }: LegendProps) {
     <div class="legend">
       <span>{shortName(colour.name)}</span>
       <span class="swatch">{ends[0]}</span>
-      <span class="ramp" style={{ background: `linear-gradient(90deg, ${palette.scale.join(",")})` }} />
+      <span class="ramp" style={{ background: `linear-gradient(90deg, ${ramp.join(",")})` }} />
       <span class="swatch">{ends[1]}</span>
     </div>
   );

@@ -112,6 +112,7 @@ export interface Additions {
   overlay: Overlay;
   title: ComponentChildren; // in place of the name of the machine
   legend: ComponentChildren | null; // in place of the colours of functions
+  beside: (goTo: (node: number) => void) => ComponentChildren; // above the parts of the machine
   onNode: (node: number) => ComponentChildren; // what is told of a node, or of a link, beside its figures
   onLink: (link: number) => ComponentChildren;
 }
@@ -235,7 +236,7 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
             {added?.onNode(selected)}
           </Panel>
         ) : (
-          <Overview data={data} />
+          <Overview data={data}>{added?.beside(goTo)}</Overview>
         )}
       </div>
     </main>

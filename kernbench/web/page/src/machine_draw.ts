@@ -52,7 +52,9 @@ const SMALL_PX = 150; // of the height of a die whose name is in its middle
 const FLAT = 3; // times as wide as high is a die whose name is never there
 const LABEL_PX = 26; // of the side of a node that has a label
 const HEAT_PX = 2.6; // of the side of a node that has a value, at least
-const [EDGED_PX, NOW_PX] = [5, 9]; // of a link with the edges of the path, and where the path is now
+const [BUSY_SIDE_PX, BUSY_LINK_PX] = [4, 5]; // what a node and a link of the highest value are wider
+const IDLE = 0.4; // the opacity of what has no value
+const [EDGE_PX, NOW_PX] = [3, 7]; // what the edges of the path add to a link, and where the path is now
 const NUMBER_PX = 11; // of the side of a node whose number on the critical path is written
 
 export function draw(
@@ -72,7 +74,7 @@ export function draw(
   const areas = seenAreas(machine, camera, width, height);
   drawAreas(g, areas, tones);
   const heat = overlay?.heat ?? null;
-  if (overlay?.path) drawPathLinks(g, machine, camera, overlay.path, overlay.pathTone);
+  if (overlay?.path) drawPathLinks(g, machine, camera, overlay.path, overlay.pathTone, heat);
   if (heat) drawHotLinks(g, machine, camera, heat);
   else drawLinks(g, machine, camera, tones);
   const marked = [hovered, selected].filter((node) => node !== null);
@@ -163,33 +165,47 @@ function drawLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera
   g.globalAlpha = 1;
 }
 
-/** Links by their values, those of high ones above. */
+/** Links by their values, those of high ones above and wider; those without fade. */
 function drawHotLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, heat: Heat): void {
   const byColour: number[][] = heat.ramp.map(() => []);
   const none: number[] = [];
   heat.link.forEach((value, link) => (Number.isNaN(value) ? none : byColour[colourAt(heat, value)]!).push(link));
-  const wide = Math.min(1.5, Math.max(0.4, camera.k / 14));
   g.strokeStyle = heat.none;
-  g.lineWidth = wide;
+  g.lineWidth = thin(camera);
+  g.globalAlpha = IDLE;
   strokeLinks(g, machine, camera, none);
+  g.globalAlpha = 1;
   byColour.forEach((links, colour) => {
     g.strokeStyle = heat.ramp[colour]!;
-    g.lineWidth = wide + 1 + colour / heat.ramp.length;
+    g.lineWidth = widthOf(camera, colour / (heat.ramp.length - 1));
     if (links.length) strokeLinks(g, machine, camera, links);
   });
+}
+
+function thin(camera: Camera): number {
+  return Math.min(1.5, Math.max(0.4, camera.k / 14));
+}
+
+/** The width of a link by its value, 0 to 1. */
+function widthOf(camera: Camera, value: number): number {
+  return thin(camera) + (Number.isNaN(value) ? 0 : value * BUSY_LINK_PX);
 }
 
 function colourAt(heat: Heat, value: number): number {
   return Math.min(Math.floor(value * heat.ramp.length), heat.ramp.length - 1);
 }
 
-/** An edge on both sides of each link of the path, which leaves the link its own colour. */
-function drawPathLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, path: PathMarks, tone: string): void {
+/** An edge on both sides of each link of the path, which leaves the link its own colour and width. */
+function drawPathLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, path: PathMarks, tone: string, heat: Heat | null): void {
   g.strokeStyle = tone;
-  g.lineWidth = EDGED_PX;
-  strokeLinks(g, machine, camera, path.links);
-  g.lineWidth = NOW_PX;
-  if (path.now) strokeLinks(g, machine, camera, path.now.links);
+  const edge = (links: Iterable<number>, px: number) => {
+    for (const link of links) {
+      g.lineWidth = widthOf(camera, heat?.link[link] ?? NaN) + px;
+      strokeLinks(g, machine, camera, [link]);
+    }
+  };
+  edge(path.links, EDGE_PX);
+  if (path.now) edge(path.now.links, NOW_PX);
 }
 
 /** A frame around each node of the path, with its number, and a strong one where the path is now. */
@@ -223,15 +239,25 @@ function drawNodes(
 ): void {
   g.textAlign = "center";
   g.textBaseline = "middle";
-  for (let node = 0; node < machine.names.length; node++) {
+  for (const node of inOrder(machine, heat)) {
     const value = heat ? heat.node[node]! : NaN;
-    const side = Math.max(2 * machine.half[node]! * k, Number.isNaN(value) ? 0 : HEAT_PX);
+    const side = Math.max(2 * machine.half[node]! * k, Number.isNaN(value) ? 0 : HEAT_PX + value * BUSY_SIDE_PX);
     const [px, py] = [machine.x[node]! * k + x, machine.y[node]! * k + y];
     if (side < LEAST_PX || px + side < 0 || py + side < 0 || px - side > width || py - side > height) continue;
     g.fillStyle = !heat ? tones.kinds[functionOf(machine.kinds[node]!)]! : Number.isNaN(value) ? heat.none : heat.ramp[colourAt(heat, value)]!;
+    g.globalAlpha = heat && Number.isNaN(value) ? IDLE : 1;
     g.fillRect(px - side / 2, py - side / 2, side, side);
+    g.globalAlpha = 1;
     if (side > LABEL_PX) label(g, machine, tones, node, px, py, side, heat !== null && !Number.isNaN(value));
   }
+}
+
+/** The nodes as they are drawn: those of high values above others. */
+function inOrder(machine: Machine, heat: Heat | null): Iterable<number> {
+  const nodes = machine.names.keys();
+  if (!heat) return nodes;
+  const place = (node: number) => (Number.isNaN(heat.node[node]!) ? -1 : heat.node[node]!);
+  return [...nodes].sort((a, b) => place(a) - place(b));
 }
 
 const LEGIBLE_PX = 9;

@@ -59,7 +59,7 @@ function tellLink(data: Data, link: number): string {
 }
 
 /** The parts of the machine, while none is selected. */
-export function Overview({ data }: { data: Data }) {
+export function Overview({ data, children }: { data: Data; children?: ComponentChildren }) {
   const counts = useMemo(() => {
     const found = new Map<string, number>();
     data.parts.forEach((part, node) => {
@@ -70,6 +70,7 @@ export function Overview({ data }: { data: Data }) {
   }, [data]);
   return (
     <aside class="card detail" aria-label="Parts of the machine">
+      {children}
       <h2>Parts</h2>
       <p class="note">Click on a part, or search it, for all its figures, their sources, and its links.</p>
       <dl class="figures">

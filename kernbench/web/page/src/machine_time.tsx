@@ -1,18 +1,21 @@
 // The machine of a run over time: coloured by how busy its parts were, played, with the critical path laid over.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { BusiestParts } from "./machine_busiest";
 import { BusyTime, MEASURES, rampOf, type Measure, type Scale, type Span } from "./busy";
 import { formatTenths } from "./explain_data";
-import { usePalette } from "./palette";
+import { PathOverTime, sumClasses } from "./explain_strip";
+import { usePalette, type Palette } from "./palette";
 import { MachineViews } from "./machine";
 import type { Machine } from "./machine_data";
 import type { Heat, Overlay } from "./machine_draw";
 import { markPath, readPieces, type PathPiece } from "./machine_path";
 import { Legend, Playback, Told, usePlaying } from "./machine_tools";
 import type { RunViewProps } from "./run";
-import type { Run } from "./run_data";
+import type { Path, Run } from "./run_data";
 
 const RAMP_STEPS = 24;
 const FS_IN_NS = 1e6;
+const [MOST_LANES, LANE_PX] = [5, 14]; // of the critical path by time
 
 /** What the address says of this view alone. */
 export interface Look {
@@ -42,12 +45,13 @@ export function MachineTime({ run, settings, onSettings }: RunViewProps) {
 interface Tables {
   busy: BusyTime | null;
   pieces: PathPiece[];
+  path: Path | null;
   problem: string | null; // what cannot be shown, and why
 }
 
 /** What the colours and the path are made of, fetched after the drawing is there. */
 function useTables(run: Run, machine: Machine): Tables {
-  const [found, setFound] = useState<Tables>({ busy: null, pieces: [], problem: null });
+  const [found, setFound] = useState<Tables>({ busy: null, pieces: [], path: null, problem: null });
   useEffect(() => {
     let gone = false;
     const fail = (error: unknown) => {
@@ -60,8 +64,8 @@ function useTables(run: Run, machine: Machine): Tables {
       .then((busy) => gone || setFound((before) => ({ ...before, busy })))
       .catch(fail);
     Promise.all([run.load("path"), run.load("parts"), run.load("path_parts")])
-      .then(([path, parts, passed]) => readPieces(machine, path, parts, passed))
-      .then((pieces) => gone || setFound((before) => ({ ...before, pieces })))
+      .then(([path, parts, passed]) => ({ path, pieces: readPieces(machine, path, parts, passed) }))
+      .then((read) => gone || setFound((before) => ({ ...before, ...read })))
       .catch(fail);
     return () => {
       gone = true;
@@ -71,20 +75,38 @@ function useTables(run: Run, machine: Machine): Tables {
 }
 
 function TimedMachine({ run, machine, settings, onSettings }: RunViewProps & { machine: Machine }) {
-  const { busy, pieces, problem } = useTables(run, machine);
+  const { busy, pieces, path, problem } = useTables(run, machine);
+  const palette = usePalette();
+  const classes = useMemo(() => (path ? sumClasses(path) : []), [path]);
   const look = readLook(settings.extra);
   const setLook = (change: Partial<Look>) => onSettings({ ...settings, extra: writeLook(settings.extra, { ...look, ...change }) });
   const playing = usePlaying(busy, settings, (now) => onSettings({ ...settings, now }));
   const span = busy ? busy.span(playing.now, look.width, settings.time) : null;
   const measure = look.by === "function" ? null : look.by;
   const scale = useMemo(() => (busy && measure ? busy.scale(measure) : null), [busy, measure]);
-  const overlay = useOverlay(busy, pieces, look, span, scale, playing.now);
+  const overlay = useOverlay(busy, pieces, look, span, scale, playing.now, palette);
   const tell = (where: "node" | "link", at: number) =>
     busy && measure && scale && span && <Told busy={busy} measure={measure} scale={scale} span={span} where={where} at={at} />;
   return (
     <>
       <Playback busy={busy} failed={problem !== null} look={look} span={span} playing={playing} settings={settings} onLook={setLook} onSettings={onSettings} />
       {problem && <p class="banner">{problem}</p>}
+      {look.path && !run.about.missing["path"] && (
+        <section class="card path-by-time" aria-label="The critical path by time">
+          {path && (
+            <PathOverTime
+              path={path}
+              classes={classes}
+              palette={palette}
+              most={MOST_LANES}
+              lane={LANE_PX}
+              now={playing.now}
+              hint="critical path by time; a click shows where it is then"
+              onTime={(start) => playing.set(start)}
+            />
+          )}
+        </section>
+      )}
       <MachineViews
         data={machine}
         settings={{ select: settings.select, at: settings.at }}
@@ -93,6 +115,7 @@ function TimedMachine({ run, machine, settings, onSettings }: RunViewProps & { m
           overlay,
           title: <Title look={look} piece={overlay.path?.now ?? null} pieces={pieces} now={playing.now} />,
           legend: measure && scale && <Legend measure={measure} scale={scale} ramp={overlay.heat?.ramp ?? []} />,
+          beside: (goTo) => measure && scale && span && busy && <BusiestParts busy={busy} measure={measure} scale={scale} span={span} onNode={goTo} />,
           onNode: (node) => tell("node", node),
           onLink: (link) => tell("link", link),
         }}
@@ -101,16 +124,21 @@ function TimedMachine({ run, machine, settings, onSettings }: RunViewProps & { m
   );
 }
 
-function useOverlay(busy: BusyTime | null, pieces: PathPiece[], look: Look, span: Span | null, scale: Scale | null, now: number | null): Overlay {
-  const palette = usePalette();
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  // The least stands out least: from dark colours on a dark ground, from light ones on a light ground.
-  const ramp = useMemo(() => rampOf(dark ? palette.scale : palette.scale.toReversed(), RAMP_STEPS), [palette, dark]);
+function useOverlay(
+  busy: BusyTime | null,
+  pieces: PathPiece[],
+  look: Look,
+  span: Span | null,
+  scale: Scale | null,
+  now: number | null,
+  palette: Palette,
+): Overlay {
+  const ramp = useMemo(() => rampOf(palette.busy, RAMP_STEPS), [palette]);
   const heat = useMemo((): Heat | null => {
     if (!busy || look.by === "function" || !span || !scale) return null;
     const values = busy.means(look.by, span);
     const place = (value: number) => (Number.isNaN(value) ? NaN : scale.place(value));
-    return { node: values.node.map(place), link: values.link.map(place), ramp, none: palette.line };
+    return { node: values.node.map(place), link: values.link.map(place), ramp, none: palette.faint };
   }, [busy, look.by, span?.first, span?.last, scale, ramp, palette]);
   const path = useMemo(() => (look.path && pieces.length ? markPath(pieces, now) : null), [look.path, pieces, now]);
   return useMemo(() => ({ heat, path, pathTone: palette.one }), [heat, path, palette]);

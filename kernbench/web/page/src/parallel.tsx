@@ -6,7 +6,7 @@ import { axisOption, brushFilter, placesOf, scaleOf, stretchesOf, type AxisScale
 import { Chart, FONT } from "./chart";
 import type { Palette } from "./palette";
 import { withFilter, type Filters } from "./filters";
-import { colouring, Legend } from "./legend";
+import { colouring, Legend, type Meaning } from "./legend";
 import { thin, type Column, type Points } from "./points";
 
 const [LETTERS, FEW_LETTERS, MANY_AXES] = [24, 20, 7]; // of the name of an axis, and of one among many
@@ -16,6 +16,7 @@ interface ParallelProps {
   points: Points;
   axes: readonly Column[];
   parameters: readonly string[];
+  meaning: Meaning;
   mask: Uint8Array;
   filters: Filters;
   colour: Column;
@@ -60,7 +61,7 @@ function lineSeries(rows: readonly number[], places: readonly Float64Array[], co
 function optionOf(props: ParallelProps, scales: AxisScale[]): EChartsOption {
   const { points, mask, palette, colour, chosen } = props;
   const places = scales.map(placesOf);
-  const colours = colouring(colour, props.parameters, palette);
+  const colours = colouring(colour, props.meaning, palette);
   const shown = rowsToDraw(points, mask);
   const out: number[] = [];
   mask.forEach((keeps, row) => keeps || out.push(row));
@@ -168,7 +169,7 @@ export function Parallel(props: ParallelProps) {
       ) : (
         <p class="empty">There is one axis alone; more are under Axes.</p>
       )}
-      <Legend colour={colour} parameters={parameters} palette={palette} />
+      <Legend colour={colour} meaning={props.meaning} palette={palette} />
       {passing > MOST_LINES && <p class="note">A part of the lines is drawn, and the front.</p>}
     </section>
   );

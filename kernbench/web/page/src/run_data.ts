@@ -62,6 +62,7 @@ export interface PathParts {
 /** Parts that can be busy, and where each is drawn. */
 export interface Parts {
   name: string[];
+  kind: string[]; // the class of each; none in runs of earlier versions
   slots: Int32Array;
   node: Int32Array; // -1: not in a node
   link: Int32Array; // -1: not a link
@@ -108,6 +109,7 @@ const make = {
   path_parts: (table: Table): PathParts => ({ row: ints(table, "row"), part: ints(table, "part") }),
   parts: (table: Table): Parts => ({
     name: strings(table, "name"),
+    kind: strings(table, "kind"),
     slots: ints(table, "slots"),
     node: ints(table, "node"),
     link: ints(table, "link"),

@@ -6,7 +6,7 @@ import { axisOption, brushFilter, placesOf, scaleOf, stretchesOf, type AxisScale
 import { Chart, FONT } from "./chart";
 import type { Palette } from "./palette";
 import { withFilter, type Filters } from "./filters";
-import { colouring, Marks } from "./legend";
+import { colouring, Marks, type Meaning } from "./legend";
 import { formatCell, shortName, thin, type Column, type Points } from "./points";
 
 interface ScatterProps {
@@ -15,6 +15,7 @@ interface ScatterProps {
   y: Column;
   scale: Scale;
   parameters: readonly string[];
+  meaning: Meaning;
   mask: Uint8Array;
   filters: Filters;
   colour: Column;
@@ -41,7 +42,7 @@ function rowsWhere(count: number, test: (row: number) => boolean): number[] {
 function seriesOf(props: ScatterProps, xs: AxisScale, ys: AxisScale) {
   const { points, mask, palette, chosen } = props;
   const [x, y] = [placesOf(xs), placesOf(ys)];
-  const colours = colouring(props.colour, props.parameters, palette);
+  const colours = colouring(props.colour, props.meaning, palette);
   const full = (row: number) => ({ color: colours.at(row) });
   const hollow = (row: number) => ({ color: "transparent", borderColor: colours.at(row), borderWidth: 1.5 });
   const pick = (test: (row: number) => boolean, style?: (row: number) => object) =>
@@ -68,8 +69,8 @@ function seriesOf(props: ScatterProps, xs: AxisScale, ys: AxisScale) {
       symbol: "circle",
       symbolSize: size + 3,
       showSymbol: true,
-      lineStyle: { color: palette.front, width: props.isFront ? 1.5 : 0, type: "dashed" as const },
-      itemStyle: { color: "transparent", borderColor: palette.front, borderWidth: 2 },
+      lineStyle: { color: palette.text, width: props.isFront ? 1.5 : 0, type: "dashed" as const },
+      itemStyle: { color: "transparent", borderColor: palette.text, borderWidth: 2 },
       markArea: { silent: true, itemStyle: { color: palette.front, opacity: 0.09 }, data: areasOf(props.filters, xs, ys) },
     },
     ...chosen.map((row, which) => ({

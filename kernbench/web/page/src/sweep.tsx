@@ -139,7 +139,7 @@ export function Views({ state, points, titled, settings, onSettings }: ViewsProp
   const onFilters = (next: Filters) => change({ filters: next });
   const choose = (row: number, beside: boolean) => change({ points: choosePoint(points, chosen, row, beside) });
   useEscape(chosen.length > 0, settings, change);
-  const shared = { points, parameters: state.parameters, mask, filters, colour, chosen, palette, onFilters, onChoose: choose };
+  const shared = { points, parameters: state.parameters, meaning: state, mask, filters, colour, chosen, palette, onFilters, onChoose: choose };
   const asked = { filters, search, onAsk: (next: Partial<Asked>) => change(next) };
   const pick = (label: string, value: Column, set: (name: string) => void) => (
     <Pick label={label} value={value.name} options={drawable} onPick={set} />

@@ -3,7 +3,7 @@
 //
 // A strip is sorted and disjoint, so a pixel costs two searches and never a walk over what it covers. A group that has many
 // slices keeps sums over BINS windows of the run; where a pixel is shorter than those, few slices are seen, and they are added up.
-import { firstAfter, seek, type Slices } from "./timeline_slices";
+import { firstAfter, isInFlight, seek, type Slices } from "./timeline_slices";
 import type { Window } from "./timeline_time";
 
 const WIDE_PX = 2; // a slice of this width is drawn by itself
@@ -102,17 +102,19 @@ function commonShade(shades: Shades, from: number, to: number): number {
   return found;
 }
 
-/** How many operations of some tracks are in progress, by shade and pixel. */
+/** How many operations of some tracks are in progress, by shade and pixel; composites in flight are none. */
 export class Density {
   readonly most: number; // at once in any bin
   private readonly sums: Float64Array[] | null; // by shade: bins that operations fill before each bin
+  private readonly tracks: readonly number[];
 
   constructor(
     private readonly slices: Slices,
-    private readonly tracks: readonly number[],
+    tracks: readonly number[],
     private readonly shades: Shades,
     private readonly whole: Window,
   ) {
+    this.tracks = tracks.filter((track) => !isInFlight(slices, track));
     const bins = this.addUp(whole, BINS);
     this.most = Math.max(1e-9, mostAtOnce(bins));
     this.sums = this.count() > FEW ? bins.map(runningSum) : null;

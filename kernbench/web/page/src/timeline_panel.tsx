@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { RunRow } from "./api";
 import type { Details } from "./run_data";
-import { firstAfter, type Slices } from "./timeline_slices";
+import { firstAfter, IN_FLIGHT, type Slices } from "./timeline_slices";
 import { formatExact, formatTime, type Window } from "./timeline_time";
 import { toneOfKind, type TimelineTones } from "./timeline_tones";
 
@@ -190,7 +190,7 @@ export function Summary({ note, slices, window, tones, measured, onName, onClose
               </button>
             </th>
             <td>{count.toLocaleString("en-US")}</td>
-            <td>{formatTime(busy, 4)}</td>
+            {slices.kinds[kind] === IN_FLIGHT ? <td title="Its stages are busy, each in its own row">in flight</td> : <td>{formatTime(busy, 4)}</td>}
             <td>{formatTime(busy / count, 4)}</td>
           </tr>
         ))}
@@ -237,5 +237,6 @@ function sumUp(slices: Slices, { from, to }: Window): Sum[] {
       sum.busy += Math.min(end[at]!, to) - Math.max(start[at]!, from);
     }
   }
-  return [...found.values()].sort((a, b) => b.busy - a.busy);
+  const last = (sum: Sum) => Number(slices.kinds[sum.kind] === IN_FLIGHT);
+  return [...found.values()].sort((a, b) => last(a) - last(b) || b.busy - a.busy);
 }

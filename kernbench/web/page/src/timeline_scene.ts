@@ -3,7 +3,7 @@ import type { Arrow } from "./timeline_arrows";
 import type { Density, Shades } from "./timeline_density";
 import type { Labels } from "./timeline_labels";
 import type { Row } from "./timeline_rows";
-import type { Slices } from "./timeline_slices";
+import { IN_FLIGHT, type Slices } from "./timeline_slices";
 import type { Window } from "./timeline_time";
 import type { TimelineTones } from "./timeline_tones";
 
@@ -70,11 +70,16 @@ export function drawWaits(g: CanvasRenderingContext2D, { slices, issue, window, 
   g.globalAlpha = 1;
 }
 
-/** Names of slices that are wide enough. */
-export function drawWide(g: CanvasRenderingContext2D, { labels, frame }: Scene, wide: readonly Wide[]): void {
+/** Names of slices that are wide enough, and an outline of what is in flight. */
+export function drawWide(g: CanvasRenderingContext2D, { labels, frame, tones }: Scene, wide: readonly Wide[]): void {
   for (const { place, left, right, top, height, slices } of wide) {
     const from = Math.max(0, left);
     const room = Math.min(frame.width, right) - from;
+    if (slices.kinds[slices.kind[place]!] === IN_FLIGHT) {
+      g.strokeStyle = tones.quiet;
+      g.lineWidth = 1;
+      g.strokeRect(from + 0.5, top + 0.5, room - 2, height - 1);
+    }
     if (room >= LABEL_PX && height >= LABEL_LANE_PX - 1) labels.draw(g, slices.names[slices.name[place]!]!, from + 4, top, room - 7, height);
   }
 }

@@ -7,6 +7,7 @@ import { growTree, layOut, writeFolds, type Branch, type Folds } from "./timelin
 import { findRows, readSearch, shade } from "./timeline_search";
 import type { TimelineSettings } from "./timeline_settings";
 import type { Shown } from "./timeline_stage";
+import { isInFlight } from "./timeline_slices";
 import { roomAround, type Window } from "./timeline_time";
 import type { TimelineTones } from "./timeline_tones";
 
@@ -73,7 +74,7 @@ export function useShown(data: TimelineData, more: TimelineMore, settings: Timel
   const { tree, folds, rows } = useRows(data, settings.folds);
   const { shades, pathShades, found } = useShades(data, more, settings, tones);
   const nodes = useMemo(() => nodesByName(run.machine), [run]);
-  const nodeOfTrack = useMemo(() => Int32Array.from(names, (name) => nodeOf(nodes, name)), [nodes, names]);
+  const nodeOfTrack = useMemo(() => Int32Array.from(names, (name, track) => (isInFlight(slices, track) ? -1 : nodeOf(nodes, name))), [nodes, names, slices]);
   const node = settings.select === null ? -1 : nodeOf(nodes, settings.select);
   const links = useMemo(
     () => (selected === null || !told.told ? [] : linksOf(slices, names, run.machine?.names ?? [], selected, told.told)),

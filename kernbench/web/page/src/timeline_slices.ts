@@ -229,6 +229,15 @@ export function sliceAt(slices: Slices, track: number, lane: number, time: numbe
   return found;
 }
 
+/** The kind of a composite in flight: it is no work, its stages are, on other tracks. */
+export const IN_FLIGHT = "composite";
+
+/** Whether what a track shows is in flight, not work. It stands apart, and no sum counts it. */
+export function isInFlight({ strips, kind, kinds }: Slices, track: number): boolean {
+  const first = strips.first[strips.of[track]!]!;
+  return first < strips.first[strips.of[track + 1]!]! && kinds[kind[first]!] === IN_FLIGHT;
+}
+
 /** The lane that a slice is in, of those of its track. */
 export function laneOf({ strips, track }: Slices, place: number): number {
   const of = track[place]!;

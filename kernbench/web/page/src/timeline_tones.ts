@@ -20,8 +20,8 @@ export interface TimelineTones {
   kinds: Record<string, string>;
 }
 
-const LIGHT = { gemm: "#f3b562", math: "#e58fb1", memory: "#7fb2e5", control: "#b39ddb" };
-const DARK = { gemm: "#a8641a", math: "#a83262", memory: "#2f6da8", control: "#6b4fa0" };
+const LIGHT = { gemm: "#f3b562", math: "#e58fb1", memory: "#7fb2e5", control: "#b39ddb", composite: "#ece7dd" };
+const DARK = { gemm: "#a8641a", math: "#a83262", memory: "#2f6da8", control: "#6b4fa0", composite: "#2f2c27" };
 
 export function timelineTones(palette: Palette, dark: boolean): TimelineTones {
   return {
