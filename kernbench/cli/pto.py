@@ -100,7 +100,7 @@ def replay_command(
             "mode": mode,
             "parameters": {},
             "overrides": overrides,
-            "request": note_replay(graph, topology or found.machine),
+            "request": note_replay(graph, topology or found.machine, outcome.device.machine),
         }
         title = f"{graph.stem} on {outcome.device.machine.name}"
         told |= why.told
@@ -366,7 +366,9 @@ def _describe(
         "overrides": {name: str(value) for name, value in fields.items()},
         "verified": run.verified,
         "mismatches": list(run.mismatches),
-        "request": note_graph(run.bench.file, topology or GRAPH_TOPOLOGY),
+        "request": note_graph(
+            run.bench.file, topology or GRAPH_TOPOLOGY, run.bench.sources, run.outcome.device.machine
+        ),
     }
 
 
