@@ -20,6 +20,14 @@ SUFFIXES = {
     "benches/pto": ".py",
     "sweeps/pto": ".yaml",
 }
+CODE = (
+    "benches",
+    "benches/ccl",
+    "benches/pto",
+    "benches/tanto",
+    "benches/tanto/kernels",
+    "models",
+)  # the folders that hold Python files
 # The machines of commands that name none: of benches, of Tanto programs, of task graphs.
 DEFAULT_TOPOLOGY, TANTO_TOPOLOGY, GRAPH_TOPOLOGY = "sip_2x4x4", "wormhole_n150", "ascend_910b2"
 _PACKAGE = Path(__file__).resolve().parent
@@ -31,9 +39,24 @@ def shipped() -> Path:
     return inside if inside.is_dir() else _PACKAGE.parent
 
 
+def is_checkout() -> bool:
+    """Whether the package stands in a checkout, beside the shipped folders."""
+    return shipped() == _PACKAGE.parent
+
+
 def folders(kind: str) -> list[Path]:
     """The folders in which files of a kind are searched, in order."""
     return [folder for folder in (Path.cwd() / kind, shipped() / kind) if folder.is_dir()]
+
+
+def code_folders() -> list[Path]:
+    """The folders whose Python files are found by a name, of the working directory and shipped, without links."""
+    return [folder.resolve() for kind in CODE for folder in folders(kind)]
+
+
+def is_shipped_code(path: Path) -> bool:
+    """Whether a file, links followed, stands in a folder of Python files that came with KernBench."""
+    return path.resolve().parent in {(shipped() / kind).resolve() for kind in CODE}
 
 
 def find(kind: str, name: str | Path) -> Path:

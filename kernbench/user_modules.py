@@ -1,18 +1,56 @@
 """Run Python files of users by path; they are never imported.
 
-An exception of such a file becomes one sentence with the line that raised.
+An exception of such a file becomes one sentence with the line that raised. All code of users comes through here, so a process
+that may run some files alone, as a job of the viewer, is told here which: the variable KERNBENCH_CODE has what `permit`
+returns. Shipped files may always run.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
 from kernbench.errors import InputError, KernBenchError, LimitError, RunError, error_text, uncover_interruption
-from kernbench.library import show_path
+from kernbench.library import is_file, is_shipped_code, show_path
 from kernbench.limits.memory_budget import is_out_of_memory, tell_full
+
+PERMITTED = "KERNBENCH_CODE"
+
+
+def note_code(files: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of files by their whole paths; shipped ones and what is no file are left out."""
+    own = {file.absolute() for file in files if is_file(file) and not is_shipped_code(file)}
+    return {str(file): _digest(file.read_bytes()) for file in sorted(own)}
+
+
+def permit(folders: Iterable[Path], digests: Iterable[str]) -> dict[str, str]:
+    """The environment of a process that may run files which stand right in these folders and have one of these digests."""
+    told = {"folders": [str(folder.resolve()) for folder in folders], "sha256": list(digests)}
+    return {PERMITTED: json.dumps(told)}
+
+
+def _check_permitted(path: Path, text: bytes, what: str) -> None:
+    """Errors: InputError for a file that this process may not run."""
+    if (told := os.environ.get(PERMITTED)) is None or is_shipped_code(path):
+        return
+    permitted = json.loads(told)
+    if str(path.resolve().parent) not in permitted["folders"]:
+        raise InputError(
+            f"{what} {show_path(path)} stands in no folder whose files the viewer may run; if you trust its directory, "
+            "start the viewer with --code and that directory"
+        )
+    if _digest(text) not in permitted["sha256"]:
+        raise InputError(f"{what} {show_path(path)} is not the file that the run noted; run it again with --out")
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 def execute(path: Path, kind: str, what: str) -> ModuleType:
@@ -28,6 +66,7 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
         text = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {what} {show_path(path)}: {error.strerror}") from error
+    _check_permitted(path, text, what)
     try:
         with uncover_interruption():
             exec(compile(text, path, "exec"), module.__dict__)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kernbench.errors import InputError, KernelError, LimitError, OutOfMemoryError, RunError, error_text
-from kernbench.user_modules import execute, line_of, raised
+from kernbench.library import find
+from kernbench.user_modules import execute, line_of, note_code, permit, raised
 
 
 @pytest.fixture
@@ -76,6 +77,50 @@ def test_our_own_errors_stay_as_they_are(here: Path) -> None:
 def test_a_file_that_cannot_be_read(here: Path) -> None:
     with pytest.raises(InputError, match=r"^cannot read drop-in none.py: No such file or directory$"):
         execute(here / "none.py", "models", "drop-in")
+
+
+@pytest.fixture
+def sent(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A process that may run files of benches/ whose text is one; the file that holds that text."""
+    (here / "benches").mkdir()
+    file = write(here / "benches", "x = 1\n")
+    noted = note_code([file])
+    assert list(noted) == [str(file)]
+    for name, value in permit([here / "benches"], noted.values()).items():
+        monkeypatch.setenv(name, value)
+    return file
+
+
+def test_a_process_runs_the_files_that_it_may(sent: Path) -> None:
+    assert execute(sent, "benches", "bench file").x == 1
+    assert execute(
+        find("models", "systolic").with_suffix(".py"), "models", "drop-in"
+    ).SystolicArray  # shipped ones always
+
+
+def test_a_process_runs_no_file_of_another_text(sent: Path) -> None:
+    sent.write_text("raise SystemExit\n")
+    with pytest.raises(
+        InputError, match=r"^bench file benches/mine.py is not the file that the run noted; run it again"
+    ):
+        execute(sent, "benches", "bench file")
+
+
+@pytest.mark.parametrize("place", ["elsewhere", "benches/deeper", "results/benches"])
+@pytest.mark.parametrize("link", [False, True], ids=["path", "link"])
+def test_a_process_runs_no_file_of_another_folder(place: str, link: bool, sent: Path) -> None:
+    folder = sent.parent.parent / place
+    folder.mkdir(parents=True)
+    file = write(folder, sent.read_text())
+    if link:
+        file = sent.parent / "linked.py"
+        file.symlink_to(folder / "mine.py")
+    with pytest.raises(InputError, match=r"mine.py stands in no folder|linked.py stands in no folder"):
+        execute(file, "benches", "bench file")
+    with pytest.raises(
+        InputError, match="stands in no folder whose files the viewer may run; if you trust its directory, "
+    ):
+        execute(folder / ".." / folder.name / "mine.py", "benches", "bench file")
 
 
 def test_full_memory_is_a_limit_and_no_fault_of_the_file(here: Path) -> None:

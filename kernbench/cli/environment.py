@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -17,8 +19,19 @@ def check_environment(environment: Mapping[str, str]) -> None:
     job = environment.get("KERNBENCH_JOB", "")
     if job not in ("", "0", "1"):
         raise InputError(f"the environment variable KERNBENCH_JOB is {shorten(job)!r}; give 0 or 1")
+    _check_permitted(environment.get("KERNBENCH_CODE"))
     if cache := environment.get("KERNBENCH_CACHE"):
         _check_cache(Path(cache))
+
+
+def _check_permitted(text: str | None) -> None:
+    """Check that the variable says what `kernbench.user_modules.permit` does."""
+    with suppress(ValueError, KeyError, TypeError):
+        if text is None or all(isinstance(json.loads(text)[name], list) for name in ("folders", "sha256")):
+            return
+    raise InputError(
+        f"the environment variable KERNBENCH_CODE is {shorten(str(text))!r}, which only the viewer gives to its jobs; unset it"
+    )
 
 
 def _check_cache(cache: Path) -> None:

@@ -107,7 +107,7 @@ def replay_command(
             "mode": mode,
             "parameters": {},
             "overrides": overrides,
-            "request": note_replay(graph, topology or found.machine),
+            "request": note_replay(graph, topology or found.machine, outcome.device.machine),
         }
         title = f"{graph.stem} on {outcome.device.machine.name}"
         told |= why.told
@@ -340,7 +340,7 @@ def sweep_command(grid: str, as_json: bool, out: Path | None, forms: tuple[str, 
     if as_json:
         click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), **files}))
         return
-    from kernbench.cli.probe_effort import show_files
+    from kernbench.cli.outputs import show_files
     from kernbench.cli.pto_tables import sweep_table, tell_shortest
 
     say(f"{found.description or found.name}, {len(table)} points", bold=True)
@@ -384,7 +384,9 @@ def _describe(
         "overrides": {name: str(value) for name, value in fields.items()},
         "verified": run.verified,
         "mismatches": list(run.mismatches),
-        "request": note_graph(run.bench.file, topology or GRAPH_TOPOLOGY),
+        "request": note_graph(
+            run.bench.file, topology or GRAPH_TOPOLOGY, run.bench.sources, run.outcome.device.machine
+        ),
     }
 
 
@@ -432,6 +434,7 @@ def _keep_directory(run: _ToKeep, explanation: Explanation, out: Path) -> dict[s
 
 
 def _show(summary: Summary, told: Mapping[str, Any]) -> None:
+    from kernbench.cli.outputs import show_files
     from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
 
     tables = [summary_table(summary, told), stage_table(summary), thread_table(summary)]

@@ -129,6 +129,8 @@ def run(
         defines=defines,
         rounding=rounding,
         numbers=not no_data,
+        python=[file for spec in known for file in files.list_python(spec)],
+        machine=device.machine,
     )
     asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
     runs = _Runs(device, files, mode, limits.time_s, overrides, request, asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
     help="Serve on this port.  [default: a free one]",
 )
 @click.option("--no-open", is_flag=True, help="Open no browser; print the address alone.")
-def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
+@click.option(
+    "--code",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Let jobs run the Python files in this directory too, beside those in ./benches and ./models; repeatable.",
+)
+def command(given: tuple[str, ...], port: int, no_open: bool, code: tuple[Path, ...]) -> None:
     """Show runs, sweeps, also while they run, and machines in a browser: one page, on this computer alone, no network.
 
     RUN_DIR is a directory that kernbench run --out leaves, SWEEP_DIR one that kernbench sweep --out leaves or is filling,
@@ -34,11 +42,12 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
     from threading import Thread
 
     from kernbench.cli.main import TerminatedError
+    from kernbench.web.run_jobs import RunJobs
     from kernbench.web.server import HOST, kind_of, make_server
     from kernbench.web.sources import Sources
 
     sources = Sources(given)
-    with make_server(sources, port) as server:
+    with make_server(sources, port, RunJobs(sources, code=code)) as server:
         address = f"http://{HOST}:{server.server_port}/"
         if (source := sources.only) is not None:
             address += _hash(kind_of(source), source)

@@ -66,6 +66,17 @@ class Bench:
         return split_docstring(self.run.__doc__)[1]
 
     @property
+    def files(self) -> list[Path]:
+        """The Python files that its runs may run: its own, kernels beside it and, if it may use collectives, all algorithms."""
+        if self.is_tanto:
+            return [self.file, *sorted((self.file.parent / "kernels").glob("*.py"))]
+        if not library.is_file(self.file) or b"distributed" not in self.file.read_bytes():
+            return [self.file]
+        from kernbench.ccl.config import list_files
+
+        return [self.file, *list_files()]
+
+    @property
     def is_tanto(self) -> bool:
         """Whether it makes a Tanto program, as its name says, and so runs on chips of family `tensix`."""
         return self.name.startswith(TANTO)

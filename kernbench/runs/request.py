@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.errors import InputError, shorten
-from kernbench.library import is_file, is_path, shipped
+from kernbench.library import exists, is_file, is_path, shipped
 from kernbench.modes import Mode
 from kernbench.schema.guards import is_list, is_mapping
+from kernbench.user_modules import note_code
 
 if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
     from kernbench.runs.bench import Bench
 
 RUN, TANTO_RUN = "run", "tanto run"  # the commands that leave runs
 PTO_RUN, PTO_REPLAY = "pto run", "pto replay"
-BENCH = "bench"
+BENCH, CODE, SHEET = "bench", "code", "sheet of "
 TOPOLOGY = "topology."  # what a setting's name begins with when it is a field of the topology file
 _PLACES = {
     "program": (),
@@ -34,7 +36,7 @@ _NAMED = re.compile(r"\.py:[^/\\]+$")  # a bench of a file with several
 
 
 def note_request(
-    found: Bench, topology: str | Path, device: str, *, live: bool, set_names: Iterable[str]
+    found: Bench, topology: str | Path, device: str, *, live: bool, set_names: Iterable[str], machine: Machine
 ) -> dict[str, Any] | None:
     """What a run is asked for, in JSON's types; paths are whole. None for a bench without a file, which no command names.
 
@@ -44,7 +46,14 @@ def note_request(
     if not named and not is_file(found.file):
         return None
     bench = found.name if named else f"{found.file.absolute()}:{found.name}"
-    return {"bench": bench, "topology": find_topology(topology), "device": device, "live": live, "set": list(set_names)}
+    return {
+        "bench": bench,
+        "topology": find_topology(topology),
+        "device": device,
+        "live": live,
+        "set": list(set_names),
+        **_note_code(found.files, machine),
+    }
 
 
 def note_programs(
@@ -57,8 +66,10 @@ def note_programs(
     defines: Iterable[str],
     rounding: str,
     numbers: bool,
+    python: Iterable[Path] = (),
+    machine: Machine | None = None,
 ) -> dict[str, Any]:
-    """What `kernbench tanto run` is asked for, in JSON's types; paths are whole."""
+    """What `kernbench tanto run` is asked for, in JSON's types; paths are whole. `python` are kernels that are Python files."""
     files = (text.partition("=") for text in inputs)
     return {
         "command": TANTO_RUN,
@@ -70,22 +81,38 @@ def note_programs(
         "defines": list(defines),
         "rounding": rounding,
         "numbers": numbers,
+        **_note_code(python, machine),
     }
 
 
-def note_graph(bench: Path, topology: str) -> dict[str, Any]:
+def note_graph(bench: Path, topology: str, sources: Iterable[Path], machine: Machine) -> dict[str, Any]:
     """What `kernbench pto run` is asked for beside parameters, in JSON's types; the path of a bench of one's own is whole."""
     named = bench.parent == shipped() / "benches/pto"
     return {
         "command": PTO_RUN,
         "bench": bench.stem if named else str(bench.absolute()),
         "topology": find_topology(topology),
+        **_note_code(sources, machine),
     }
 
 
-def note_replay(graph: Path, topology: str) -> dict[str, Any]:
+def note_replay(graph: Path, topology: str, machine: Machine) -> dict[str, Any]:
     """What `kernbench pto replay` is asked for, in JSON's types."""
-    return {"command": PTO_REPLAY, "graph": str(graph.absolute()), "topology": find_topology(topology)}
+    asked = {"command": PTO_REPLAY, "graph": str(graph.absolute()), "topology": find_topology(topology)}
+    return {**asked, **_note_code((), machine)}
+
+
+def _note_code(files: Iterable[Path], machine: Machine | None) -> dict[str, Any]:
+    """The digests of a run's Python files of the user, and of those beside the sheets of its machine, if there are any."""
+    parts = () if machine is None else machine.dropins.values()
+    code = note_code([*files, *(Path(one.file) for one in parts)])
+    return {CODE: code} if code else {}
+
+
+def noted_digests(told: Mapping[str, Any]) -> list[str]:
+    """The digests of code that a request, or the manifest of a sweep, has; none if it has none, or in another form."""
+    code = told.get(CODE)
+    return [digest for digest in code.values() if isinstance(digest, str)] if is_mapping(code) else []
 
 
 def find_topology(topology: str | Path) -> str:
@@ -131,7 +158,7 @@ def plan_repetition(result: Mapping[str, Any]) -> Repetition:
     if command == PTO_REPLAY:
         graph = _read_file("graph", asked.get("graph"))
         arguments = ["pto", "replay", str(graph), *_say_machine(topology, mode, fields)]
-        return Repetition(arguments, [("graph", graph), *_file_of_machine(topology)])
+        return Repetition(arguments, [("graph", graph), *_file_of_machine(topology), *_files_of_sheets(fields)])
     if command != RUN:
         raise InputError(
             f"the run cannot be repeated: it was made by {shorten(repr(command))}, which is no command here"
@@ -153,11 +180,12 @@ def repeat_bench(
 
     Errors: InputError for what no command line can say.
     """
+    settings = list(settings)
     found = [RUN, _read_name("bench", bench), *_say_machine(topology, mode, settings)]
     named = _read_name("device", device)
     found += [] if named == "all" else ["--device", named]
     files = [*_files_of(BENCH, file_of_bench(str(bench))), *_file_of_machine(topology)]
-    return Repetition([*found, "--live"] if live else found, files)
+    return Repetition([*found, "--live"] if live else found, [*files, *_files_of_sheets(settings)])
 
 
 def repeat_program(
@@ -206,7 +234,8 @@ def _repeat_programs(asked: Mapping[str, Any], topology: object, mode: object, f
         found += ["-D", text]
     rounding = _read_name("rounding", asked.get("rounding"))
     found += ["--rounding", rounding, *_say_machine(topology, mode, fields)]
-    return Repetition(found if asked.get("numbers") else [*found, "--no-data"], [*files, *_file_of_machine(topology)])
+    files += [*_file_of_machine(topology), *_files_of_sheets(fields)]
+    return Repetition(found if asked.get("numbers") else [*found, "--no-data"], files)
 
 
 def repeat_graph(
@@ -218,8 +247,8 @@ def repeat_graph(
     for name in ("case", "runtime"):
         if name in settings:
             found += [f"--{name}", _read_name(name, settings.pop(name))]
-    file = Path(str(bench)) if is_path(str(bench)) else None
-    files = [*_files_of(BENCH, file), *_file_of_machine(topology)]
+    file = Path(str(bench)) if is_path(str(bench)) or exists(Path(str(bench))) else None  # a folder may be one
+    files = [*_files_of(BENCH, file), *_file_of_machine(topology), *_files_of_sheets(fields)]
     return Repetition([*found, *_say_machine(topology, mode, [*settings.items(), *fields])], files)
 
 
@@ -258,3 +287,10 @@ def _files_of(what: str, file: Path | None) -> list[tuple[str, Path]]:
 
 def _file_of_machine(topology: object) -> list[tuple[str, Path]]:
     return _files_of("machine", Path(str(topology)) if is_path(str(topology)) else None)
+
+
+def _files_of_sheets(fields: _Settings) -> list[tuple[str, Path]]:
+    """The sheets that fields of the topology choose by a path."""
+    parts = [(name, str(value)) for name, value in fields if name.startswith(f"{TOPOLOGY}parts.")]
+    chosen = [(name, Path(text)) for name, text in parts if is_path(text) or is_file(Path(text))]
+    return [(f"{SHEET}{name.rpartition('.')[2]}", sheet) for name, sheet in chosen]

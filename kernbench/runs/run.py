@@ -95,11 +95,11 @@ def _run(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
-    request = note_request(found, topology, device, live=live, set_names=parameters or ())
-    live = live or found.live
     stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))
     check_family(found, topology, machine.family)
+    request = note_request(found, topology, device, live=live, set_names=parameters or (), machine=machine)
+    live = live or found.live
     if found.is_tanto:
         from kernbench.runs.tanto_run import run_tanto_bench
 

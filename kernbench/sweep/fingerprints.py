@@ -28,6 +28,7 @@ from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.row import COLUMNS, STAMP, fits_column
 from kernbench.sweep.workload import Workload
+from kernbench.user_modules import note_code
 
 if TYPE_CHECKING:
     from kernbench.machine.load import TopologyLoader
@@ -105,6 +106,13 @@ def read_inputs(grid: Grid) -> Inputs:
     return Inputs(workload, digests, dict(zip(stamped, shown, strict=True)), fields, topology)
 
 
+def note_inputs(grid: Grid, inputs: Inputs) -> dict[str, str]:
+    """The digests of the user's Python files that points may run, by their paths."""
+    beside = [Path(one.file) for one in inputs.topology.load({}).dropins.values()]
+    sheets = [file for file in _sheet_files(grid) if file.suffix == ".py"]
+    return note_code([*inputs.workload.files, *beside, *sheets])
+
+
 def read_units(grid: Grid, inputs: Inputs) -> Grid:
     """The grid with what it gives as texts with units, for numbers, in the units of the parameters and fields.
 
@@ -171,14 +179,19 @@ def kernbench_version() -> str:
 
 def _topology_digest(grid: Grid, topology: TopologyLoader) -> str:
     """The digest of the topology; where points choose the sheets of parts, of all that they may choose from."""
-    from kernbench.machine.load import model_files
-
     digest = hashlib.sha256(topology.load({}).digest.encode())
-    chosen = [str(value) for axis in grid.axes if axis.name.startswith(f"{TOPOLOGY}parts.") for value in axis.values]
-    by_path = [file for value in chosen if is_path(value) for file in (Path(value), Path(value).with_suffix(".py"))]
-    for file in [*model_files(), *sorted({file for file in by_path if file.is_file()})] if chosen else ():
+    for file in _sheet_files(grid):
         digest.update(f"{file.name} ".encode() + file.read_bytes())
     return digest.hexdigest()
+
+
+def _sheet_files(grid: Grid) -> list[Path]:
+    """The sheets, and the files beside them, that points of a grid may choose from; none where they choose no sheets."""
+    from kernbench.machine.load import model_files
+
+    chosen = [str(value) for axis in grid.axes if axis.name.startswith(f"{TOPOLOGY}parts.") for value in axis.values]
+    by_path = [file for value in chosen if is_path(value) for file in (Path(value), Path(value).with_suffix(".py"))]
+    return [*model_files(), *sorted({file for file in by_path if file.is_file()})] if chosen else []
 
 
 @cache

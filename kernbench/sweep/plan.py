@@ -17,6 +17,7 @@ from kernbench.characters import check_characters
 from kernbench.errors import InputError
 from kernbench.limits.run_limits import RunLimits, read_limits
 from kernbench.modes import Mode
+from kernbench.runs.request import CODE
 from kernbench.schema.guards import is_mapping
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.full_factorial import expand
@@ -24,7 +25,7 @@ from kernbench.sweep.design.optimiser import first_batch
 from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.design.sampling import DRAWS, sample
-from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read_units
+from kernbench.sweep.fingerprints import Inputs, check_fields, note_inputs, read_inputs, read_units
 from kernbench.sweep.grid.grid import NO_OPS, Grid, load_grid
 from kernbench.sweep.question import RESULTS, find_directory, tell_question
 from kernbench.sweep.results.derived_columns import LATENCY
@@ -137,6 +138,7 @@ def write_manifest(plan: Plan) -> None:
         "objectives": [{"column": objective.column, "least": objective.least} for objective in asked],
         QUESTION: tell_question(grid),
         "digests": dict(plan.inputs.digests),
+        CODE: note_inputs(grid, plan.inputs),
         **({name: before.get(name) for name in run_by} if "date" in before else run_by),
     }
     text = json.dumps(manifest, indent=2) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,6 +10,8 @@ from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.row import COLUMNS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernbench.schema.model import Model
     from kernbench.sweep.grid.grid import Grid
     from kernbench.sweep.point import Point
@@ -41,6 +43,11 @@ class Workload(Protocol):
     @property
     def digests(self) -> Mapping[str, str]:
         """The digest of its files by what a user calls it; none if it has no files."""
+        ...
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The Python files that it may run; shipped ones may be left out."""
         ...
 
     def read(self, name: str, value: Value) -> Value:

@@ -39,6 +39,12 @@ class KernelFiles:
     map: Mapping[str, KernelSource] = field(default_factory=dict[str, KernelSource])
     functions: Mapping[str, FunctionType] = field(default_factory=dict[str, FunctionType])  # that stand for paths
 
+    def list_python(self, program: ProgramSpec) -> list[Path]:
+        """The Python files that hold kernels of a program, be they there or not."""
+        named = [entry.src if (entry := self.map.get(one.path)) else one.path for one in program.kernels]
+        names = [name.partition(":")[0] for name in named if ".py" in name and name not in self.functions]
+        return [self.folder / name for name in dict.fromkeys(names)]
+
     def find(self, spec: KernelSpec) -> tuple[Path | FunctionType, tuple[Any, ...]]:
         """The file or function of a kernel, and the values of its parameters. Errors: InputError for one that is not there."""
         entry = self.map.get(spec.path)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -22,12 +22,13 @@ from time import monotonic
 from typing import Any
 
 from kernbench.errors import InputError, KernBenchError, error_text
+from kernbench.library import is_checkout, shipped
 
 MOST_RUNNING = 2
 MOST_KEPT = 20  # finished ones, which the page may still ask for
 GRACE_S = 3.0  # until a job that is to end is killed
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
-KERNBENCH = (sys.executable, "-m", "kernbench")
+KERNBENCH = (sys.executable, "-P", "-m", "kernbench")  # -P: no module of the working directory is imported
 _ERROR = "error: "
 
 
@@ -88,11 +89,14 @@ class Jobs:
         arguments: Sequence[str],
         keep: Sequence[str],
         on_done: Callable[[], str | None],
+        environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Start a command, or find it where it runs already for the same.
 
         `keep` are arguments that the reader is not shown; `on_done` is called in a thread when it has ended well, and returns
-        the source that shows what came out. Errors: InputError if enough are running; those of the system as it words them.
+        the source that shows what came out; `environment` is added to that of this process.
+
+        Errors: InputError if enough are running; those of the system as it words them.
         """
         with self._lock:
             running = [job for job in self._jobs.values() if job.state == RUNNING]
@@ -101,9 +105,8 @@ class Jobs:
                 return same.to_dict()
             if self._closed or len(running) >= MOST_RUNNING:
                 raise InputError(f"{len(running)} jobs are running already; wait until one is done, or cancel one")
-            job = Job(
-                str(next(self._ids)), kind, source, part, tuple(arguments), _open([*self._command, *arguments, *keep])
-            )
+            process = _open([*self._command, *arguments, *keep], environment or {})
+            job = Job(str(next(self._ids)), kind, source, part, tuple(arguments), process)
             self._jobs[job.id] = job
             self._forget()
             job.thread = threading.Thread(target=self._watch, args=(job, on_done), daemon=True)
@@ -173,8 +176,11 @@ class Jobs:
             del self._jobs[job_id]
 
 
-def _open(command: Sequence[str]) -> subprocess.Popen[str]:
+def _open(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
     """The process of a command in a session of its own: Ctrl-C on the viewer's terminal is the viewer's to answer."""
+    found = {**os.environ, "KERNBENCH_JOB": "1", **environment}
+    if is_checkout():  # which -P does not find in the working directory
+        found["PYTHONPATH"] = os.pathsep.join(filter(None, (str(shipped()), found.get("PYTHONPATH"))))
     try:
         return subprocess.Popen(
             command,
@@ -184,7 +190,7 @@ def _open(command: Sequence[str]) -> subprocess.Popen[str]:
             text=True,
             encoding="utf-8",
             errors="replace",
-            env={**os.environ, "KERNBENCH_JOB": "1"},
+            env=found,
             start_new_session=True,
         )
     except OSError as error:

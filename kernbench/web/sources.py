@@ -94,6 +94,11 @@ class Sources:
                     found[of_point] = RunSource(of_point, self._replaced.get(of_point, directory))
         return found
 
+    def directories(self) -> list[Path]:
+        """The directories of all that is shown, whoever made them."""
+        given = [source.directory for source in self.list().values() if not isinstance(source, MachineSource)]
+        return [*given, *([] if self._results is None else [self._results.resolve()])]
+
     def runs_of(self, sweep: SweepSource) -> dict[str, str]:
         """The runs of a sweep's points: names of sources, by the beginnings of the points' keys."""
         return {key: name_of_point(sweep.name, key) for key in self._list_points(sweep)}

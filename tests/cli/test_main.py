@@ -320,6 +320,10 @@ def test_streams_that_take_nothing(command: str, code: int, told: str, tmp_path:
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
+        (
+            {"KERNBENCH_CODE": "benches"},
+            "KERNBENCH_CODE is 'benches', which only the viewer gives to its jobs; unset it",
+        ),
         ({"KERNBENCH_CHECKED": "maybe"}, "KERNBENCH_CHECKED is 'maybe'; give 0 or 1"),
         (
             {"KERNBENCH_CACHE": "/dev/null"},

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
+from kernbench import library
 from kernbench.errors import InputError
-from kernbench.runs.request import file_of_bench, plan_repetition, repeat_bench
+from kernbench.runs.request import file_of_bench, noted_digests, plan_repetition, repeat_bench
 from kernbench.runs.run import run_bench
 
 BENCH = """
@@ -30,11 +32,28 @@ def test_a_run_notes_what_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.M
         "device": "sip:0",
         "live": False,
         "set": ["n"],
+        "code": {f"{tmp_path}/mine.py": hashlib.sha256(BENCH.encode()).hexdigest()},
     }
     assert file_of_bench(result["request"]["bench"]) == tmp_path / "mine.py"
     arguments = plan_repetition(result).arguments
     assert arguments[:6] == ["run", f"{tmp_path}/mine.py:mine", "--topology", "tiny", "--mode", "hybrid"]
     assert arguments[6:] == ["--set", "n=128", "--set", "topology.noc.gbs=512 GB/s", "--device", "sip:0"]
+
+
+def test_a_run_notes_all_code_of_the_user_and_none_that_is_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("benches/ccl/mine.py", "models/array.yaml", "models/array.py"):
+        shipped = {".yaml": "models/systolic.yaml", ".py": "models/systolic.py"}[Path(name).suffix]
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text((library.shipped() / shipped).read_text(encoding="utf-8"), encoding="utf-8")
+    own = Path("benches/mine.py")
+    own.write_text(f"# distributed\n{BENCH}", encoding="utf-8")
+    noted = run_bench("mine", "tiny", overrides={"parts.pe_gemm": "array"}).to_dict()["request"]
+    assert list(noted["code"]) == [str(tmp_path / one) for one in ("benches/ccl/mine.py", own, "models/array.py")]
+    assert noted_digests(noted) == list(noted["code"].values())
+    assert "code" not in run_bench("vector-add", "tiny").to_dict()["request"]
 
 
 def test_an_earlier_run_is_repeated_by_its_names() -> None:

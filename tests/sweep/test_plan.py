@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -100,3 +102,17 @@ def test_a_broken_manifest_names_nothing(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MANIFEST).write_text("{", encoding="utf-8")
     assert plan_sweep(fakes.toy_grid(tmp_path, M=1), tmp_path / "out").changed == ()
+
+
+def test_a_manifest_notes_the_code_that_points_may_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("models").mkdir()
+    for suffix in (".yaml", ".py"):
+        shipped = (library.shipped() / "models" / f"systolic{suffix}").read_text(encoding="utf-8")
+        Path(f"models/array{suffix}").write_text(shipped, encoding="utf-8")
+    grid = fakes.toy_grid(tmp_path, M=[1], **{"topology.parts.pe_gemm": ["pe_gemm", "array"]})
+    plan = plan_sweep(grid, tmp_path / "out")
+    write_manifest(plan)
+    noted = json.loads((tmp_path / "out" / MANIFEST).read_text(encoding="utf-8"))["code"]
+    files = [Path(str(grid["bench"])), tmp_path / "models" / "array.py"]
+    assert noted == {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)}

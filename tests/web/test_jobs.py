@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import os
@@ -9,8 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from urllib.parse import quote
 import polars
 import pytest
 
+from kernbench import library
 from kernbench.errors import RunError
 from kernbench.web.run_jobs import RunJobs
 from kernbench.web.server import make_server
@@ -212,22 +214,38 @@ def test_another_run_is_not_taken_for_the_kept_one(tmp_path: Path) -> None:
         ({"parameters": {"M --out x": 1}}, "the run cannot be repeated: it sets M --out x to 1"),
         ({"request": {"bench": "--help", "topology": "tiny"}}, "its bench is '--help', which is no name"),
         ({"request": {"command": "sweep"}}, "it was made by 'sweep', which is no command here"),
-        ({"request": TANTO | {"kernels": "/etc"}}, "its kernels is /etc, and the viewer runs no file outside"),
+        ({"request": TANTO | {"kernels": "/etc"}}, "its kernels is /etc, and the viewer reads no file outside"),
         ({"request": TANTO | {"kernels": "-D"}}, "its kernels is '-D', which is no whole path"),
-        ({"request": TANTO | {"inputs": ["0=/etc/passwd"]}}, "its buffer is /etc/passwd, and the viewer runs no file"),
+        ({"request": TANTO | {"inputs": ["0=/etc/passwd"]}}, "its buffer is /etc/passwd, and the viewer reads no file"),
         ({"request": TANTO | {"programs": ["/a", "/b"]}}, "it is one of several programs that ran in turn on one chip"),
         ({"request": TANTO | {"defines": "T=int8"}}, "its defines are 'T=int8', which are no texts"),
         ({"request": TANTO | {"rounding": "--out"}}, "its rounding is '--out', which is no name"),
         (
             {"request": {"command": "pto run", "bench": "/etc/evil.py"}},
-            "its bench is /etc/evil.py, and the viewer runs no",
+            "its bench is /etc/evil.py, and the viewer runs code of ",
         ),
         ({"request": {"command": "pto replay", "graph": "g.json"}}, "its graph is 'g.json', which is no whole path"),
-        ({"request": {"bench": "/etc/evil.py", "topology": "tiny"}}, "the viewer runs no file outside the directory"),
+        (
+            {"request": {"bench": "/etc/evil.py", "topology": "tiny"}},
+            "/benches and models alone; if you trust it, start the viewer with --code /etc",
+        ),
         (
             {"request": {"bench": "gemm-single-pe", "topology": "../../x.yaml"}},
             "its machine is ../../x.yaml, and the viewer",
         ),
+        (
+            {"request": {"bench": "results/sent/b.py", "topology": "tiny"}},
+            "its bench is results/sent/b.py, and the viewer",
+        ),
+        (
+            {"request": {"bench": "benches/../b.py:x", "topology": "tiny"}},
+            "its bench is benches/../b.py, and the viewer",
+        ),
+        (
+            {"request": {"command": "pto run", "bench": "topology"}},
+            "its bench is topology, and the viewer runs code of",
+        ),
+        ({"overrides": {"parts.pe_gemm": "/etc/x.yaml"}}, "its sheet of pe_gemm is /etc/x.yaml, and the viewer"),
     ],
 )
 def test_what_cannot_be_repeated_is_refused(told: dict[str, object], said: str, tmp_path: Path) -> None:
@@ -237,6 +255,116 @@ def test_what_cannot_be_repeated_is_refused(told: dict[str, object], said: str, 
         assert said in answer["error"]
         assert said in client.ask("/api/run/kept/commands")[1]["refused"]
         assert client.ask("/api/jobs")[1] == {"jobs": []}
+
+
+MARKS = "from pathlib import Path\nPath(r'{}').touch()\n"  # a text that leaves a mark when it is run
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a bench, `mine`, a model sheet with a class, and results that somebody sent."""
+    write_run(tmp_path / "simulated")  # before there is a bench here
+    monkeypatch.chdir(tmp_path)
+    for name in ("benches", "models", "results/sent"):
+        (tmp_path / name).mkdir(parents=True)
+    shipped = library.shipped() / "benches" / "gemm_single_pe.py"
+    own = shipped.read_text(encoding="utf-8").replace("gemm-single-pe", "mine")
+    (tmp_path / "benches" / "mine.py").write_text(MARKS.format(tmp_path / "own") + own.partition("annotations\n")[2])
+    for kind in ("results/sent", "models"):
+        for suffix in (".yaml", ".py"):
+            text = (library.shipped() / "models" / f"systolic{suffix}").read_text(encoding="utf-8")
+            mark = MARKS.format(tmp_path / "ran") if suffix == ".py" and kind != "models" else ""
+            (tmp_path / kind / f"array{suffix}").write_text(
+                text.replace("from __future__ import annotations\n", "") + mark
+            )
+    (tmp_path / "results" / "sent" / "evil.py").write_text(MARKS.format(tmp_path / "ran"))
+    return tmp_path
+
+
+@contextmanager
+def serve_sent(desk: Path, told: dict[str, object], code: Sequence[Path] = ()) -> Generator[Client]:
+    """A viewer of results/ with a run there that says so, whose jobs are those of this installation."""
+    write_run(desk / "results" / "run", told)
+    sources = Sources()
+    with make_server(sources, 0, RunJobs(sources, code=code)) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield Client(server.server_port, desk)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def code_of(*files: Path) -> dict[str, str]:
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"overrides": {"parts.pe_gemm": "results/sent/array.yaml"}},
+        {"overrides": {"parts.pe_gemm": "models/../results/sent/array.yaml"}},
+        {"overrides": {"parts.pe_gemm": "models/linked.yaml"}},
+        {"request": {"bench": "results/sent/evil.py", "topology": "tiny"}},
+        {"request": {"bench": "benches/linked.py", "topology": "tiny"}},
+        {"request": {"bench": "linked", "topology": "tiny"}},
+        {"request": {"bench": "gemm-single-pe", "topology": "machine.yaml"}},
+        {"request": {"command": "pto run", "bench": "results/sent/evil.py"}},
+        {
+            "request": TANTO
+            | {"programs": ["HERE/program.json"], "kernels": "HERE/results/sent", "topology": "tensix_tiny"}
+        },
+        {"request": TANTO | {"programs": ["HERE/program.json"], "kernels": "HERE", "topology": "tensix_tiny"}},
+    ],
+    ids=["sheet", "dots", "sheet-link", "bench", "bench-link", "name", "machine", "graph", "kernels", "kernel-path"],
+)
+@pytest.mark.slow
+def test_a_sent_directory_runs_no_code(told: dict[str, Any], desk: Path) -> None:
+    sent = desk / "results" / "sent"
+    (desk / "benches" / "linked.py").symlink_to(sent / "evil.py")
+    (desk / "models" / "linked.yaml").symlink_to(sent / "array.yaml")
+    machine = (library.shipped() / "topology" / "tiny.yaml").read_text(encoding="utf-8")
+    (desk / "machine.yaml").write_text(machine + "parts:\n  pe_gemm: results/sent/array.yaml\n")
+    kernel = {"kind": 0, "path": "results/sent/evil.py:f", "ranges": [[0, 0, 0, 0]]}
+    (desk / "program.json").write_text(json.dumps({"kernels": [kernel]}))
+    told = json.loads(json.dumps(told).replace("HERE", str(desk)))
+    told.setdefault("request", {"bench": "gemm-single-pe", "topology": "tiny"})
+    told["request"]["code"] = code_of(*sent.glob("*.py"))  # whoever sends it can note what they like
+    with serve_sent(desk, told) as client:
+        status, _ = client.ask("/api/jobs/start", {"kind": "explain", "source": "run"})
+        if status == 200:
+            assert client.ended()["state"] == "failed"
+        assert not (desk / "ran").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["kept", "changed", "shown", "code"])
+def test_a_bench_of_the_viewers_directory_runs_as_the_run_noted_it(
+    way: str, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = desk / "benches" / "mine.py"
+    if way == "code":
+        (desk / "mine").mkdir()
+        bench = bench.rename(desk / "mine" / "mine.py")
+    code = code_of(bench, desk / "models" / "array.py")
+    request = {"bench": f"{bench}:mine", "topology": "tiny", "code": code}
+    if way == "changed":
+        bench.write_text(bench.read_text() + "\n")
+    if way == "shown":  # what was sent is the viewer's own directory
+        (desk / "results").rename(desk / "kept")
+        (desk / "results").symlink_to(desk)
+    told = {"request": request, "overrides": {"parts.pe_gemm": "array"}, "latency_ns": 1.0}
+    with serve_sent(desk, told, [desk / "mine"] if way == "code" else []) as client:
+        status, answer = client.ask("/api/jobs/start", {"kind": "explain", "source": "run"})
+        if way == "shown":
+            assert status == 422
+            assert "and the viewer runs code of " in answer["error"]
+        else:
+            error = client.ended()["error"]
+            same = "bench file benches/mine.py is not the file that the run noted; run it again with --out"
+            assert error == same if way == "changed" else error.startswith("the run has another latency_ns now, ")
+        assert (desk / "own").exists() == (way in ("kept", "code"))
 
 
 @pytest.mark.parametrize(

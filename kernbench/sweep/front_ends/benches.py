@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,11 @@ class BenchWorkload:
     def digests(self) -> Mapping[str, str]:
         """As of `Workload`."""
         return {f"bench {self.given}": _bench_digest(Path(self.of.file).read_bytes())}
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """As of `Workload`."""
+        return self.of.files
 
     def read(self, name: str, value: Value) -> Value:
         """As of `Workload`."""

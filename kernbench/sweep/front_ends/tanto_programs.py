@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -63,6 +63,14 @@ class TantoProgramWorkload:
         for file in sorted({str(file) for point in self._choices() for file in _list_files(point)}):
             digest.update(f"{file}\n".encode() + Path(file).read_bytes())
         return {f"program {self.program}": digest.hexdigest()}
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """As of `Workload`."""
+        from kernbench.tanto.program_file import load_program
+
+        points = list(self._choices())
+        return [file for one in points for file in _kernel_files(one).list_python(load_program(Path(one["program"])))]
 
     def read(self, name: str, value: Value) -> Value:
         """As of `Workload`."""

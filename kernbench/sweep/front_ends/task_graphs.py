@@ -7,7 +7,7 @@ cases is shown as "", which is each case's own value.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +73,11 @@ class TaskGraphWorkload:
         for path in self.of.sources:
             digest.update(f"{path.name}\n".encode() + path.read_bytes())
         return {f"bench {self.given}": digest.hexdigest()}
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """As of `Workload`."""
+        return self.of.sources
 
     def read(self, name: str, value: Value) -> Value:
         """As of `Workload`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +16,8 @@ from kernbench.sweep.workload import FrontEnd, family_of
 from kernbench.units import unit_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernbench.schema.model import Model
     from kernbench.sweep.grid.grid import Grid
     from kernbench.sweep.point import Point
@@ -51,6 +53,11 @@ class PatternWorkload:
     def digests(self) -> Mapping[str, str]:
         """As of `Workload`: what sends the packets is a part of KernBench."""
         return {}
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """As of `Workload`."""
+        return ()
 
     def read(self, name: str, value: Value) -> Value:
         """As of `Workload`."""

@@ -23,7 +23,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         return {}
     texts = {name: found[name] for name in TEXTS if isinstance(found.get(name), str)}
     counts = {name: found[name] for name in COUNTS if isinstance(found.get(name), int)}
-    objectives, digests = found.get("objectives"), found.get("digests")
+    objectives, digests, code = found.get("objectives"), found.get("digests"), found.get("code")
     asked = {QUESTION: found[QUESTION]} if is_mapping(found.get(QUESTION)) else {}
     return {
         **texts,
@@ -31,4 +31,5 @@ def read_manifest(path: Path) -> dict[str, Any]:
         **asked,
         "objectives": objectives if is_list(objectives) else [],
         "digests": {name: str(digest) for name, digest in digests.items()} if is_mapping(digests) else {},
+        "code": code if is_mapping(code) else {},
     }
