@@ -72,9 +72,10 @@ def replay_command(
     forms: tuple[str, ...],
 ) -> None:
     """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
+    from kernbench.cli.assignment import read_fields
     from kernbench.cli.progress import progress
 
-    overrides = _fields(assignments)
+    overrides = read_fields(assignments)
     _check_outputs(out, forms, trace, trace_filters)
     with progress() as display:
         display.say("replaying the graph")
@@ -341,14 +342,6 @@ def _case(cases: Mapping[str, object]) -> str | None:
     """The case that the variable of the runtime names, if the bench has it."""
     named = os.environ.get("PA_CASE")
     return named if named in cases else None
-
-
-def _fields(assignments: tuple[str, ...]) -> dict[str, str]:
-    """Fields of the topology, with or without `topology.` before them."""
-    from kernbench.cli.assignment import split_assignments
-
-    parameters, overrides = split_assignments(assignments)
-    return {**parameters, **overrides}
 
 
 def _describe(

@@ -18,9 +18,10 @@ from typing import Any
 from kernbench import library
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, RunError, shorten
+from kernbench.machine.overrides import TOPOLOGY
 from kernbench.modes import Mode
 from kernbench.runs.explained_files import add_explanation, check_same
-from kernbench.runs.request import TOPOLOGY, Repetition, plan_repetition, repeat_bench, repeat_graph, repeat_program
+from kernbench.runs.request import Repetition, plan_repetition, repeat_bench, repeat_graph, repeat_program
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.front_ends.task_graphs import is_task_graph
