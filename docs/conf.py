@@ -1,12 +1,14 @@
 """How Sphinx builds our pages as a site: `make docs`. They are plain Markdown and read as well without it.
 
 The project's own folder is the source, so that pages link to each other the same way here as on a code host. The index,
-`docs/README.md`, has a table of pages under each heading; these tables are the navigation of the site.
+`docs/README.md`, has a table of pages under each heading; these tables are the navigation of the site. Its last table has the
+words that readers look for, which become entries of the index of the site: its search finds them.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from importlib import metadata
@@ -50,6 +52,8 @@ autodoc_member_order = "bysource"
 suppress_warnings = ["toc.not_included"]  # pages of a folder that the index shows by their own index
 
 _GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
+_WORDS = re.compile(r"^\| ([^\[|]+) \| \[[^\]]*\]\(([^)#]+)\.md#?([^)]*)\) \|$", re.MULTILINE)
+_HEADING = re.compile(r"^#+ (.+)\n", re.MULTILINE)
 _PAGE = re.compile(r"^\| \[[^\]]*\]\((\S+)\.md\)", re.MULTILINE)
 
 
@@ -59,8 +63,27 @@ def add_navigation(_: Sphinx, page: str, source: list[str]) -> None:
         return
     _, *groups = _GROUP.split(source[0])
     for caption, body in zip(groups[0::2], groups[1::2], strict=True):
-        pages = "\n".join(_PAGE.findall(body))
+        if not (pages := "\n".join(_PAGE.findall(body))):
+            continue
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
+
+
+def add_words(app: Sphinx, page: str, source: list[str]) -> None:
+    """Make the words of the index that lead to a page, or to a heading of it, entries of the site's index there."""
+    home = Path(root_doc).parent
+    index = (Path(app.srcdir) / f"{root_doc}.md").read_text(encoding="utf-8")
+    for words, name, anchor in _WORDS.findall(index):
+        if os.path.normpath(home / name) == page:
+            entries = ", ".join(f"! {word.strip()}" for word in words.split(","))  # the mark is that of the main place
+            source[0] = _after_heading(source[0], anchor, f"\n```{{index}} {entries}\n```\n")
+
+
+def _after_heading(text: str, anchor: str, block: str) -> str:
+    """A page with a block below the heading of an anchor, or below its first. Errors: ValueError if there is none."""
+    for heading in _HEADING.finditer(text):
+        if not anchor or anchor == re.sub(r"[^\w\- ]", "", heading[1].lower()).strip().replace(" ", "-"):
+            return f"{text[: heading.end()]}{block}{text[heading.end() :]}"
+    raise ValueError(f"no heading has the anchor {anchor!r}, to which docs/README.md leads")
 
 
 def document_sweep(_app: Sphinx, _kind: str, name: str, _found: object, _options: object, lines: list[str]) -> None:
@@ -72,5 +95,6 @@ def document_sweep(_app: Sphinx, _kind: str, name: str, _found: object, _options
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("source-read", add_words)
     app.connect("source-read", add_navigation)
     app.connect("autodoc-process-docstring", document_sweep)

@@ -14,7 +14,7 @@ Run a bench, and ask why it takes so long:
 Vary it, and read the answer:
 
     found = kernbench.sweep("matmul-composite", topology="tiny", workers=1,
-                            parameters={"M": [64, 128], "topology.hbm.channel_gbs": "16:128:x2"})
+                            parameters={"M": [64, 128]}, overrides={"hbm.channel_gbs": "16:128:x2"})
     found.table                  # a row for each point
     found.best(3), found.front   # what is best, and what nothing beats
     found.sensitivities          # what matters

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError, suggest
+from kernbench.machine.overrides import read_overrides
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,7 @@ def read_points(
     Errors: InputError for a field that is not in `known`, for values that no machine can have, or not as many of each.
     """
     given = points if isinstance(points, Mapping) else points.to_dict()
-    columns = {field: np.asarray(values, np.float64) for field, values in given.items()}
+    columns = {field: np.asarray(values, np.float64) for field, values in read_overrides(given).items()}
     for field, values in columns.items():
         if field not in known:
             raise InputError(f"points vary {field!r}, which bounds do not follow{suggest(field, known)}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.api.evaluations import find_evaluation, find_part, read_settings
 from kernbench.errors import InputError
+from kernbench.machine.overrides import split_settings
 from kernbench.modes import Mode, check_mode
 from kernbench.notebook import html_table
 from kernbench.text import plural
@@ -82,16 +83,17 @@ def evaluate(
     """Run an evaluation on a machine: "gemm", "attention" or "allreduce"; nothing is written.
 
     `settings` are those of `kernbench evaluate --set`: `{"shapes": [(64, 128, 64)]}`, `{"bytes_per_pe": "1KiB,1MiB"}`.
-    `overrides` are fields of the topology. `verify` computes the numbers too. `on_row` is called with each row.
+    `overrides` are fields of the topology, as of `run`. `verify` computes the numbers too. `on_row` is called with each row.
     Errors: InputError for an unknown name, and for what the machine cannot do; RunError for a run that fails or wrong numbers.
     """
     found = find_evaluation(name)
     check_measured(mode)
-    typed = read_settings(name, settings or {}, "settings")
+    own, fields = split_settings(settings, overrides)
+    typed = read_settings(name, own, topology, "settings")
     settled: dict[str, Any] = typed if on_row is None else {**typed, "on_row": on_row}
-    table = find_part(found.run)(topology, **settled, overrides=overrides, mode=mode, verify=verify)
+    table = find_part(found.run)(topology, **settled, overrides=fields, mode=mode, verify=verify)
     violations = find_part(found.check)(table) if found.check else ()
-    return EvaluationResult(name, str(topology), mode, typed, dict(overrides or {}), table, tuple(violations))
+    return EvaluationResult(name, str(topology), mode, typed, fields, table, tuple(violations))
 
 
 def check_measured(mode: str) -> None:

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 from kernbench.errors import InputError, suggest
+from kernbench.machine.overrides import check_names
 from kernbench.report.text_table import Field
 from kernbench.sweep.grid.ranges import expand_range, is_range
 from kernbench.units import parse_count, unit_of
@@ -160,16 +162,15 @@ def find_evaluation(name: str) -> Evaluation:
     return EVALUATIONS[name]
 
 
-def read_settings(name: str, given: Mapping[str, object], option: str) -> dict[str, Any]:
-    """The settings of an evaluation, typed; `option` is how they are given, for messages.
+def read_settings(name: str, given: Mapping[str, object], topology: str | Path, option: str) -> dict[str, Any]:
+    """The settings of an evaluation on a machine, typed; `option` is how they are given, for messages.
 
     Lists are values, or texts such as "64x128x64,512x512x512", "1KiB,64KiB" and "1KiB:64KiB:x4". Errors: InputError.
     """
     known = find_evaluation(name).settings
+    check_names(given, known, topology, owner=f"the evaluation {name!r}", option=option, kind="setting")
     settings: dict[str, Any] = {}
     for key, value in given.items():
-        if key not in known:
-            raise InputError(f"the evaluation {name!r} has no setting {key!r}{suggest(key, known)}")
         try:
             settings[key] = known[key](key, value)
         except ValueError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
+from kernbench.machine.overrides import TOPOLOGY, split_settings
 from kernbench.notebook import html_table
 from kernbench.report.objectives import choose_objectives
 from kernbench.report.sensitivity import find_sensitivities
@@ -139,6 +140,7 @@ def sweep(
     workers: int | None = None,
     *,
     parameters: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     topology: str | Path | None = None,
     mode: str | None = None,
     objectives: str | Sequence[str] = (),
@@ -151,9 +153,9 @@ def sweep(
     """Run a bench at every point of a grid; returns a result with its table, front and sensitivities.
 
     `grid` is a grid (a file, a name in `sweeps/` or a mapping), or a bench (a name, a file or the decorated function), or a
-    pattern of traffic. `parameters` are values, lists, or texts such as "64,128" and "16:128:x2", of the bench by name or of
-    the topology ("topology.hbm.channel_gbs"); with `topology`, `mode` and `objectives` ("min latency_ns") they replace the
-    grid's own.
+    pattern of traffic. `parameters` of the bench by name and `overrides`, fields of the topology by dotted path, are values,
+    lists, or texts such as "64,128" and "16:128:x2"; with `topology`, `mode` and `objectives` ("min latency_ns") they replace
+    the grid's own. A field may be among the parameters by its name in grids, "topology.hbm.channel_gbs".
 
     Rows are kept under `out` (default: results/<name of the grid>), and found there the next time. A point that fails is a row
     with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep. `workers` is a number of
@@ -164,7 +166,9 @@ def sweep(
     """
     wanted = (objectives,) if isinstance(objectives, str) else objectives
     machine = None if topology is None else str(topology)
-    request = Request(parameters or {}, machine, mode, wanted, "parameters")
+    own, fields = split_settings(parameters, overrides)
+    settings = {**own, **{TOPOLOGY + path: values for path, values in fields.items()}}
+    request = Request(settings, machine, mode, wanted, "parameters")
     asked = read_request(grid, request).grid
     plan = plan_sweep(asked, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
     return SweepResult(run_plan(plan, workers, fail_fast=fail_fast, scheduler=scheduler))

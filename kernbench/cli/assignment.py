@@ -6,23 +6,19 @@ Sweep files and the columns of their tables use the same names.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from kernbench.errors import InputError, find_nearest
-from kernbench.sweep.point import TOPOLOGY
-
-if TYPE_CHECKING:
-    from kernbench.runs.bench import Bench
-
-FEW = 6  # of the topology fields, which are about a hundred
+from kernbench.errors import InputError
+from kernbench.machine.overrides import read_overrides, split_settings
 
 
 def split_assignments(assignments: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     """(bench parameters, topology overrides), values as typed; the last of several for one name. Errors: InputError."""
-    settings = read_assignments(assignments)
-    parameters = {name: value for name, value in settings.items() if not name.startswith(TOPOLOGY)}
-    overrides = {name.removeprefix(TOPOLOGY): value for name, value in settings.items() if name.startswith(TOPOLOGY)}
-    return parameters, overrides
+    return split_settings(read_assignments(assignments))
+
+
+def read_fields(assignments: Iterable[str]) -> dict[str, str]:
+    """Fields of a topology, where nothing else may be set, with or without `topology.`. Errors: InputError."""
+    return read_overrides(read_assignments(assignments))
 
 
 def read_assignments(assignments: Iterable[str]) -> dict[str, str]:
@@ -36,20 +32,3 @@ def read_assignments(assignments: Iterable[str]) -> dict[str, str]:
             )
         settings[name] = value
     return settings
-
-
-def check_parameters(names: Iterable[str], bench: Bench, topology: str) -> None:
-    """Check the names of bench parameters. Errors: InputError for an unknown one, naming what `--set` may set."""
-    unknown = [name for name in names if name not in bench.parameters]
-    if not unknown:
-        return
-    from kernbench.machine.load import field_names
-
-    fields = [TOPOLOGY + field for field in field_names(topology)]
-    near = find_nearest(unknown[0], [*bench.parameters, *fields])
-    raise InputError(
-        f"bench {bench.name!r} has no parameter {unknown[0]!r}"
-        f"{f'; did you mean {near!r}?' if near else ';'} "
-        f"--set takes its parameters ({', '.join(bench.parameters) or 'none'}) "
-        f"or fields of topology {topology!r} ({', '.join(fields[:FEW])} and {len(fields) - FEW} more)"
-    )

@@ -41,7 +41,7 @@ def command(
     A view shows the first of what is alike: the tray with its SIPs, one SIP, one cube, one PE.
     """
     from kernbench.atomic_output import write_directory
-    from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.assignment import read_fields
     from kernbench.cli.outputs import check_directory, show_files
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
@@ -52,13 +52,13 @@ def command(
     for name in names:
         if name not in known:
             raise InputError(f"unknown view {name!r}{suggest(name, known)}")
-    parameters, overrides = split_assignments(assignments)
+    overrides = read_fields(assignments)
     out = out or Path("results", f"{Path(topology).stem}-diagram")
     check_directory(out)
     drawn: dict[str, str] = {}
     with status_line() as tell:
         tell("compiling the machine")
-        machine = load_machine(topology, {**parameters, **overrides})
+        machine = load_machine(topology, overrides)
         for name in list_views(machine) if ALL in names else tuple(dict.fromkeys(names)):
             tell(f"drawing the view of the {name}")
             drawn[name] = draw_view(machine, find_view(machine, name), bandwidths=bandwidths)
@@ -70,6 +70,6 @@ def command(
     write_directory(out, write)
     files = {name: str(out / f"{name}.svg") for name in drawn}
     if as_json:
-        click.echo(json.dumps({"topology": machine.name, "overrides": {**parameters, **overrides}, "files": files}))
+        click.echo(json.dumps({"topology": machine.name, "overrides": overrides, "files": files}))
         return
     show_files(files)

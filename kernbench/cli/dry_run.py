@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernbench.cli.screen import say
+from kernbench.cli.show_sweep import values_of
 from kernbench.modes import Mode
 from kernbench.text import plural
 
@@ -38,15 +39,19 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     most = others[0] if others else None
     machines = plan.points.count_machines()
     programs = count_programs(plan.points)
+    grid = plan.grid
     counts = {"points": plan.most_points, "programs": programs, "machines": machines, "missing": guess.points}
     if as_json:
         figures: dict[str, object] = {"workers": guess.workers, **_figures(guess)}
         if most is not None:
             figures["most_events"] = {"points": most.points, **_figures(most)}
-        click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
+        asked = {"workload": grid.workload, "topology": grid.topology, "mode": grid.mode}
+        click.echo(json.dumps({"sweep": grid.name, **asked, **counts, **figures, "out": str(plan.directory)}))
         return
+    swept = "; ".join(f"{axis.name} {values_of(axis)}" for axis in grid.axes)
+    say(f"{grid.workload} on {grid.topology}, {grid.mode} mode{swept and f': {swept}'}")
     which = plural(machines, "machine")
-    if plan.grid.bench is not None:
+    if grid.bench is not None:
         which = f"{plural(programs, 'program')}, {which}"
     if plan.most_points > len(plan.points):
         say(f"up to {plural(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")

@@ -99,7 +99,7 @@ def _evaluate(
 
     check_measured(mode)
     given, overrides = split_assignments(assignments)
-    settings = read_settings(name, given, "--set")
+    settings = read_settings(name, given, topology, "--set")
     check_directory(out)
     announce_compiling()
     with status_line() as tell:

@@ -94,14 +94,13 @@ def command(
     as often as you like, or --flows, or --pattern. A part is named by its path; a PE sends by its DMA and receives in its
     slice of HBM; host is the host of the other part's SIP; a node of a mesh is node[y][x] or its index.
     """
-    from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.assignment import read_fields
     from kernbench.cli.outputs import check_forms
 
     _check_asked(texts, file, pattern, explain, trace)
     if pattern is None:
         check_forms(forms, out)
-    parameters, overrides = split_assignments(assignments)
-    overrides = {**parameters, **overrides}
+    overrides = read_fields(assignments)
     if pattern is not None:
         from kernbench.cli.probe_pattern import probe_pattern
         from kernbench.traffic.injection_process import InjectionProcess

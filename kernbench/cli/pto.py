@@ -73,9 +73,10 @@ def replay_command(
     forms: tuple[str, ...],
 ) -> None:
     """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
+    from kernbench.cli.assignment import read_fields
     from kernbench.cli.progress import progress
 
-    overrides = _fields(assignments)
+    overrides = read_fields(assignments)
     _check_outputs(out, forms, trace, trace_filters)
     with progress() as display:
         display.say("replaying the graph")
@@ -359,14 +360,6 @@ def _case(cases: Mapping[str, object]) -> str | None:
             f"{CASE_VARIABLE}={shorten(named)} names no case of the bench{suggest(named, cases)}; unset it, or give --case"
         )
     return named
-
-
-def _fields(assignments: tuple[str, ...]) -> dict[str, str]:
-    """Fields of the topology, with or without `topology.` before them."""
-    from kernbench.cli.assignment import split_assignments
-
-    parameters, overrides = split_assignments(assignments)
-    return {**parameters, **overrides}
 
 
 def _describe(

@@ -133,17 +133,17 @@ def _prepare(
 
     No other machine is taken unasked: a result is of the machine that was named, or of the one default.
     """
-    from kernbench.cli.assignment import check_parameters
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.traces import check_parts
     from kernbench.library import TANTO_TOPOLOGY
     from kernbench.machine import load_machine
+    from kernbench.machine.overrides import check_names
     from kernbench.runs.bench import find_bench, typed_parameters
     from kernbench.runs.bench_family import check_family
 
     found, command = find_bench(bench), f"kernbench run {bench} --topology {TANTO_TOPOLOGY}"
     try:
-        check_parameters(parameters, found, topology)
+        check_names(parameters, found.parameters, topology, owner=f"bench {found.name!r}", option="--set")
         machine = load_machine(topology, overrides)
     except InputError:  # a machine of another family lacks the fields: say that instead
         check_family(found, topology, load_machine(topology).family, command)

@@ -37,9 +37,10 @@ def command(names: tuple[str, ...], kind: str | None, diff: bool, assignments: t
     Of a machine all fields with value, unit, meaning and source; of a bench its parameters and the values they take. FIELD
     keeps fields: those below it (hbm, hbm.channel_gbs), else those with it in their paths (gbs). NAME may be a path.
     """
+    from kernbench.cli.assignment import read_fields
     from kernbench.cli.shown import print_shown
 
-    overrides = _overrides(assignments)
+    overrides = read_fields(assignments)
     with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
         shown, also = _difference(names, kind, overrides) if diff else _one(names, kind, overrides)
     for other in also:
@@ -117,10 +118,3 @@ def _kinds(name: str) -> list[str]:
             raise InputError(f"nothing is called {shorten(name)!r}{suggest(name, every)}") from None
         raise
     return ["bench"]
-
-
-def _overrides(assignments: tuple[str, ...]) -> dict[str, str]:
-    from kernbench.cli.assignment import split_assignments
-
-    bare, fields = split_assignments(assignments)
-    return {**bare, **fields}

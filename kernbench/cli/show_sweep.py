@@ -36,7 +36,7 @@ def show_sweep(name: str, prefix: str | None, kind: str = "sweep") -> Shown:
     rows = [
         {
             "field": axis.name,
-            "values": _values(axis),
+            "values": values_of(axis),
             "with": ", ".join(other.name for other in group if other is not axis),
             "when": axis.when.text if axis.when else "",
             "meaning": meanings.get(axis.name, ""),
@@ -88,7 +88,8 @@ def _questions(grid: Grid) -> list[str]:
     return found
 
 
-def _values(axis: Axis) -> str:
+def values_of(axis: Axis) -> str:
+    """The values of a parameter, or the first of many."""
     if axis.span is not None:
         return f"{axis.span.low:g} to {axis.span.high:g}"
     shown = ", ".join(as_text(value) for value in axis.values[:MOST_VALUES])

@@ -101,6 +101,7 @@ def run(
     With several programs the buffers after each, and its run, are in a folder of its name, and the last buffers beside these;
     the second of one name has NAME-2.
     """
+    from kernbench.cli.assignment import read_fields
     from kernbench.cli.traces import check_parts
     from kernbench.limits.run_limits import read_limits
     from kernbench.machine import load_machine
@@ -112,7 +113,7 @@ def run(
     check_mode(mode)
     _check_outputs(programs, out, forms, trace, trace_filters)
     files = _kernel_files(kernels, kernel_map)
-    overrides = _read_fields(assignments)
+    overrides = read_fields(assignments)
     macros = read_defines(defines)
     device = Device(load_machine(topology, overrides), nearest=rounding == "nearest", defines=macros)
     check_parts(device.machine, trace_filters)
@@ -172,14 +173,6 @@ def _name_folders(programs: Sequence[Path]) -> list[str]:
         names = (program.stem if number == 1 else f"{program.stem}-{number}" for number in count(1))
         folders.append(next(name for name in names if name not in folders))
     return folders
-
-
-def _read_fields(assignments: tuple[str, ...]) -> dict[str, str]:
-    """Fields of the topology, with or without `topology.` before them."""
-    from kernbench.cli.assignment import split_assignments
-
-    fields, dotted = split_assignments(assignments)
-    return {**fields, **dotted}
 
 
 def _kernel_files(folder: Path, kernel_map: Path | None) -> KernelFiles:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernbench import library
+from kernbench.machine.overrides import read_overrides
 from kernbench.machine.topology import Topology, check_topology
 from kernbench.schema.described import DescribedField, as_text, describe_fields
 from kernbench.schema.guards import is_mapping
@@ -100,7 +101,7 @@ class ShownTopology:
 def show_topology(topology: str | Path, overrides: Mapping[str, object] | None = None) -> ShownTopology:
     """The fields of a topology with their values. Errors: InputError as `load_machine`."""
     path = library.find("topology", topology)
-    checked = check_topology(path, overrides or {})
+    checked = check_topology(path, read_overrides(overrides))
     sheets = {part: load(sheet) for part, sheet in checked.sheets.items()}
     by_part: dict[str, list[FieldValue]] = {part: [] for part in sheets}
     general: list[FieldValue] = []

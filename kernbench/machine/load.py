@@ -24,6 +24,7 @@ from kernbench import library
 from kernbench.errors import InputError
 from kernbench.machine.compile_cache import load_compiled, save_compiled
 from kernbench.machine.machine import Machine
+from kernbench.machine.overrides import read_overrides
 
 if TYPE_CHECKING:
     from kernbench.machine.topology import ParsedTopology, Topology
@@ -36,10 +37,12 @@ _recent: OrderedDict[str, Machine] = OrderedDict()
 def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = None) -> Machine:
     """The machine of a topology by name or path, with overrides of its fields: `{"hbm.channel_gbs": "64 GB/s"}`.
 
+    The name that a field has in grids and tables, `topology.hbm.channel_gbs`, is taken too.
+
     Errors: InputError for an unknown topology, sheet or field, or for values that do not fit; a line for each.
     """
     path = library.find("topology", topology)
-    overrides = dict(overrides or {})
+    overrides = read_overrides(overrides)
     key = _key(path, overrides)
     machine = _recent.pop(key, None) or load_compiled(key)
     if machine is None or machine.sources != _hash(machine.sources):
@@ -56,7 +59,7 @@ def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = Non
     """The checked fields of a topology and all its sheets, without the machine. Errors: as `load_machine`."""
     from kernbench.machine.topology import check_topology
 
-    return check_topology(library.find("topology", topology), dict(overrides or {})).spec
+    return check_topology(library.find("topology", topology), read_overrides(overrides)).spec
 
 
 class TopologyLoader:
@@ -99,7 +102,7 @@ def field_names(topology: str | Path, overrides: Mapping[str, object] | None = N
     """
     from kernbench.machine.topology import list_fields
 
-    return list_fields(library.find("topology", topology), dict(overrides or {}))
+    return list_fields(library.find("topology", topology), read_overrides(overrides))
 
 
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:

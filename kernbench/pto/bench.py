@@ -21,6 +21,7 @@ from kernbench import library
 from kernbench.dtypes import widen
 from kernbench.errors import InputError, KernBenchError, shorten, suggest
 from kernbench.machine import load_machine
+from kernbench.machine.overrides import check_names, split_settings
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
 from kernbench.pto.declarations import (
@@ -71,7 +72,7 @@ class PtoBench:
     rtol: float
     atol: float
 
-    def parameters(self, case: str | None, changed: Mapping[str, str]) -> dict[str, Any]:
+    def parameters(self, case: str | None, changed: Mapping[str, object]) -> dict[str, Any]:
         """The parameters of a case, with changes as typed. Errors: InputError for an unknown case or parameter."""
         case = case or self.default_case
         if case not in self.cases:
@@ -190,8 +191,11 @@ def run_bench(
     """
     bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
     chosen = find_backend(backend or bench.runtime.get("runtime", Backend.RINGS.value))
-    given = bench.parameters(case, parameters or {})
-    machine, block_dim = _machine_of(bench, topology, overrides or {})
+    own, fields = split_settings(parameters, overrides)
+    known = bench.parameters(case, {})
+    check_names(own, known, topology, owner=f"bench {bench.name!r}", option="parameters")
+    given = bench.parameters(case, own)
+    machine, block_dim = _machine_of(bench, topology, fields)
     launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
     inputs = _guarded(bench, lambda: check_inputs(bench.generate_inputs(given), bench.outputs, bench.name))
     device = launch.device()

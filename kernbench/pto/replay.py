@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
+from kernbench.machine.overrides import read_overrides
 from kernbench.modes import Mode
 from kernbench.pto.graph import SHAPES, Graph, load_graph
 from kernbench.pto.kernels import Kernel
@@ -35,7 +36,7 @@ def replay(
     """
     graph = graph if isinstance(graph, Graph) else load_graph(graph)
     fields: dict[str, object] = {f"{SECTION}.{name}": value for name, value in graph.runtime.items()}
-    fields |= overrides or {}
+    fields |= read_overrides(overrides)
     for name in OF_REPLAYS:
         if f"{SECTION}.{name}" in fields:
             raise InputError(f"{SECTION}.{name} has no effect on a replay; set {SECTION}.replay_{name}")

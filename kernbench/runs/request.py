@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.errors import InputError, shorten
 from kernbench.library import exists, is_file, is_path, shipped
+from kernbench.machine.overrides import TOPOLOGY
 from kernbench.modes import Mode
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.user_modules import note_code
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 RUN, TANTO_RUN = "run", "tanto run"  # the commands that leave runs
 PTO_RUN, PTO_REPLAY = "pto run", "pto replay"
 BENCH, CODE, SHEET = "bench", "code", "sheet of "
-TOPOLOGY = "topology."  # what a setting's name begins with when it is a field of the topology file
 _PLACES = {
     "program": (),
     "kernels": ("--kernels",),

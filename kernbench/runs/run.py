@@ -17,6 +17,7 @@ from kernbench.host.torch.context import RuntimeContext
 from kernbench.limits.run_limits import RunLimits, read_limits
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine import load_machine
+from kernbench.machine.overrides import check_names, split_settings
 from kernbench.modes import RUN_MODES, Mode, check_mode
 from kernbench.replay.compare import find_mismatch
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
@@ -56,7 +57,8 @@ def run_bench(
 ) -> RunResult:
     """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
 
-    `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
+    `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path; a field may be
+    in either by its name in grids and tables, "topology.hbm.channel_gbs". `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
     as some benches always do; `device` is `all` or `sip:N`. `mode` is "hybrid" or "flit", which give the same times, or
     "analytic", which runs nothing and gives bounds. `time_limit` is in seconds, or a text such as "10 min"; `op_limit` is of
@@ -94,11 +96,12 @@ def _run(
     if verify and mode == Mode.ANALYTIC:
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
-    given = typed_parameters(found, parameters or {})
+    own, fields = split_settings(parameters, overrides)
+    given = _type_parameters(found, topology, own)
     stage("compiling the machine")
-    machine = load_machine(topology, found.shape(given, overrides or {}))
+    machine = load_machine(topology, found.shape(given, fields))
     check_family(found, topology, machine.family)
-    request = note_request(found, topology, device, live=live, set_names=parameters or (), machine=machine)
+    request = note_request(found, topology, device, live=live, set_names=own, machine=machine)
     live = live or found.live
     if found.is_tanto:
         from kernbench.runs.tanto_run import run_tanto_bench
@@ -111,7 +114,12 @@ def _run(
             driven = Device(machine, mode, live, limits, count_waits=count_waits)
         driven.stage, driven.on_progress = stage, on_progress
         ran = _run_on(driven, found, choose_sips(machine, device), given, mode, started, verify=verify)
-    return RunResult(bench=found.name, topology=machine.name, overrides=dict(overrides or {}), request=request, **ran)
+    return RunResult(bench=found.name, topology=machine.name, overrides=fields, request=request, **ran)
+
+
+def _type_parameters(found: Bench, topology: str | Path, given: Mapping[str, object]) -> Mapping[str, object]:
+    check_names(given, found.parameters, topology, owner=f"bench {found.name!r}", option="parameters")
+    return typed_parameters(found, given)
 
 
 def _run_on(
@@ -166,8 +174,9 @@ def record_bench(
     """
     with limit_time(None, lambda: f"bench {_shown(bench)}, recording the bench"):
         found = find_bench(bench)
-        given = typed_parameters(found, parameters or {})
-        machine = load_machine(topology, found.shape(given, overrides or {}))
+        own, fields = split_settings(parameters, overrides)
+        given = _type_parameters(found, topology, own)
+        machine = load_machine(topology, found.shape(given, fields))
         device = RecordingDevice(machine, live=found.live)
         torch = RuntimeContext(device, choose_sips(machine, "all"), seed=0)
         _call(found, torch, given)

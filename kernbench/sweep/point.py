@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernbench.errors import shorten
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits
-from kernbench.runs.request import TOPOLOGY as TOPOLOGY
+from kernbench.machine.overrides import TOPOLOGY as TOPOLOGY
 from kernbench.sweep.grid.axis import Value
 
 

@@ -14,21 +14,20 @@ from typing import Any
 
 from kernbench import library
 from kernbench.characters import check_characters
-from kernbench.errors import InputError, find_nearest, shorten, suggest
+from kernbench.errors import InputError, shorten, suggest
+from kernbench.machine.overrides import TOPOLOGY, check_names
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.yaml import Mark, Marked, mark_tree, scalar
 from kernbench.sweep.front_ends.registry import find_workload
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Grid, load_tree, read_grid
 from kernbench.sweep.grid.ranges import expand_range, is_range
-from kernbench.sweep.point import TOPOLOGY
 from kernbench.traffic.patterns import PATTERNS
 
 Target = str | Path | Mapping[str, Any] | Callable[..., object]
 
 BENCH = "bench:"  # before the name of a bench that a grid has too
 CHANGED = "-set"  # after the name of a grid whose values are replaced
-FEW = 6  # of the topology fields, which are about a hundred
 _BENCH_FILE = re.compile(r".*\.(py|json)(:[^/\\]+)?")
 _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]*))\s*(?:,|$)""")
 
@@ -121,7 +120,8 @@ def _set(fields: Mapping[str, Marked], mark: Mark, name: str, request: Request) 
     """The parameters of a grid with those of a request in their place. Errors: InputError."""
     base = read_grid(Marked(dict(fields), mark), name)
     known = find_workload(base).parameters
-    _check_names(request, known, base)
+    names = [name for name in request.settings if not name.startswith(TOPOLOGY)]
+    check_names(names, known, base.topology, owner=base.workload, option=request.option)
     parameters: dict[str, Marked] = dict(fields["parameters"].value) if "parameters" in fields else {}
     for each, given in request.settings.items():
         place = Mark(f"{request.option} {each}")
@@ -133,21 +133,6 @@ def _set(fields: Mapping[str, Marked], mark: Mark, name: str, request: Request) 
                 raise InputError(f"{place}: {error}") from None
         parameters[each] = mark_tree(value, place)
     return Marked(parameters, mark)
-
-
-def _check_names(request: Request, known: Mapping[str, Value], base: Grid) -> None:
-    unknown = [name for name in request.settings if name not in known and not name.startswith(TOPOLOGY)]
-    if not unknown:
-        return
-    from kernbench.machine.load import field_names
-
-    fields = [TOPOLOGY + field for field in field_names(base.topology)]
-    near = find_nearest(unknown[0], [*known, *fields])
-    raise InputError(
-        f"{base.workload} has no parameter {unknown[0]!r}{f'; did you mean {near!r}?' if near else ';'} "
-        f"{request.option} takes its parameters ({', '.join(known) or 'none'}) "
-        f"or fields of topology {base.topology!r} ({', '.join(fields[:FEW])} and {len(fields) - FEW} more)"
-    )
 
 
 @dataclass(frozen=True, slots=True)

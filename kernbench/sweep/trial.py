@@ -40,6 +40,7 @@ FEW = 3  # points of a structure, and more if
 QUICK_S = 0.2  # they take no longer than this
 ENOUGH = 0.01  # of the simulation of a point, from which the rest is extrapolated
 LOOK_S = 0.1  # how often the time that is left is found again
+PATIENCE_S = 30.0  # of trials that have said nothing yet from which the rest could be extrapolated
 START_S = 30.0  # the most that the process may take to begin, and if
 COMPILING_S = 150.0  # the loops are compiled first
 ALONE = "import sys; from kernbench.sweep.trial import run_trials; run_trials(*sys.argv[1:])"
@@ -76,7 +77,8 @@ def try_groups(groups: Sequence[Points], ends: float, most_s: Callable[[Sequence
     """Try the points of some structures, one after the other; the last trial may not have come to its end.
 
     The process divides the time until `ends` (of `time.time`) between the structures. It is stopped then, or `most_s` of the
-    trials so far after the call if that is later. A process that has just begun gets a second.
+    trials so far after the call if that is later. A process that has just begun gets a second, and `PATIENCE_S` until its first
+    trial is known how far it is.
     """
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     started = time.time()
@@ -85,7 +87,7 @@ def try_groups(groups: Sequence[Points], ends: float, most_s: Callable[[Sequence
     def left_s(trials: Sequence[Trial], begun: float | None) -> float:
         if begun is None:
             return started + begin_s - time.time()
-        return max(ends, begun + 1, started + most_s(trials)) - time.time()
+        return max(ends, begun + _least_s(trials), started + most_s(trials)) - time.time()
 
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         file.write(pickle.dumps([_some(group) for group in groups]))
@@ -106,6 +108,11 @@ def try_groups(groups: Sequence[Points], ends: float, most_s: Callable[[Sequence
             replace(last, share=0.0, error="the process of the trial died; it may need more memory"),
         ]
     return trials
+
+
+def _least_s(trials: Sequence[Trial]) -> float:
+    """Seconds from its first word that a process of trials has at least."""
+    return 1.0 if any(trial.whole or trial.error for trial in trials) else PATIENCE_S
 
 
 def _some(group: Points) -> Points:

@@ -19,12 +19,12 @@ from typing import Any
 from kernbench import library
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, RunError, shorten
+from kernbench.machine.overrides import TOPOLOGY
 from kernbench.modes import Mode
 from kernbench.runs.explained_files import add_explanation, check_same
 from kernbench.runs.request import (
     BENCH,
     SHEET,
-    TOPOLOGY,
     Repetition,
     noted_digests,
     plan_repetition,

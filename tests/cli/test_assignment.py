@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from kernbench.cli.assignment import check_parameters, split_assignments
+from kernbench.cli.assignment import read_fields, split_assignments
 from kernbench.errors import InputError
-from kernbench.runs.bench import Bench
-
-GEMM = Bench("gemm", "A GEMM", {"M": 512, "N": 512}, Path("gemm.py"), lambda torch: None)
 
 
 def test_parameters_are_told_from_topology_fields() -> None:
@@ -29,23 +24,7 @@ def test_what_is_no_assignment(text: str) -> None:
     )
 
 
-def test_known_parameters_pass_without_reading_the_topology() -> None:
-    check_parameters(["M", "N"], GEMM, "no-such-topology")
-
-
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("hbm.channel_gbs", " did you mean 'topology.hbm.channel_gbs'?"),
-        ("zzz", ""),
-    ],
-)
-def test_an_unknown_name_is_answered_with_both_kinds(name: str, near: str) -> None:
-    with pytest.raises(InputError) as caught:
-        check_parameters(["M", name], GEMM, "tiny")
-    sentence = str(caught.value)
-    assert sentence.startswith(
-        f"bench 'gemm' has no parameter {name!r};{near} --set takes its parameters (M, N) or fields of topology 'tiny' "
-        "(topology."
-    )
-    assert sentence.endswith(" more)")
+def test_fields_alone_need_no_prefix() -> None:
+    assert read_fields(["hbm.channels=2", "topology.noc.gbs=64", "noc.flit=3"]) == {
+        "hbm.channels": "2", "noc.gbs": "64", "noc.flit": "3"
+    }  # fmt: skip

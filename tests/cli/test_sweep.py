@@ -193,6 +193,7 @@ def test_a_dry_run_runs_nothing(
     grid, out = write_grid(tmp_path, M=[1, 2], **{"topology.hbm.channel_gbs": [4, 8]}), tmp_path / "out"
     assert run(grid, "--out", out, "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
+        f"{tmp_path / 'toy.py'} on tiny, hybrid mode: M 1, 2; topology.hbm.channel_gbs 4, 8",
         "4 points, 2 programs, 2 machines",
         f"4 of the points are not in {out} yet",
         "about 5.0 s and 300 MB in this process, from a few points tried just now",
@@ -200,6 +201,9 @@ def test_a_dry_run_runs_nothing(
     assert run(grid, "--out", out, "--dry-run", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {
         "sweep": "toy",
+        "workload": str(tmp_path / "toy.py"),
+        "topology": "tiny",
+        "mode": "hybrid",
         "points": 4,
         "missing": 4,
         "programs": 2,
@@ -255,7 +259,7 @@ def test_a_dry_run_tells_what_is_known_of_points_that_take_long_or_fail(
     tried(monkeypatch, *trials)
     grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
     assert run(grid, "--out", out, "--dry-run") == 0
-    assert capsys.readouterr().out.splitlines()[2:] == said
+    assert capsys.readouterr().out.splitlines()[3:] == said
     assert run(grid, "--out", out, "--dry-run", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["seconds"], told["least_seconds"]) == (seconds, least)
@@ -273,7 +277,7 @@ def test_a_dry_run_of_mode_auto_tells_bounds_and_runs(
     asked = {"mode": "auto", "objectives": "min latency_ns"}
     path.write_text(yaml.safe_dump({**fakes.toy_grid(tmp_path, M=[1, 2]), **asked}), encoding="utf-8")
     assert run(path, "--out", out, "--dry-run") == 0
-    assert capsys.readouterr().out.splitlines()[2:] == [
+    assert capsys.readouterr().out.splitlines()[3:] == [
         "bounds: about 2.0 s and 300 MB in this process, from a few points tried just now",
         "events, if bounds decided nothing: about 6.0 s and 300 MB in this process, from a few points tried just now",
     ]
@@ -290,6 +294,7 @@ def test_a_dry_run_of_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_text(yaml.safe_dump({**fakes.toy_grid(tmp_path, M={"min": 1, "max": 99}), **search}), encoding="utf-8")
     assert run(path, "--out", tmp_path / "out", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
+        f"{tmp_path / 'toy.py'} on tiny, hybrid mode: M 1 to 99",
         "up to 20 points; the first 8: 8 programs, 1 machine",
         f"8 of the first are not in {tmp_path / 'out'} yet",
         "about 40.0 s and 300 MB in this process, from a few points tried just now",
@@ -301,7 +306,7 @@ def test_a_dry_run_of_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixtur
     run(grid, "--out", out)
     capsys.readouterr()
     run(grid, "--out", out, "--dry-run")
-    assert capsys.readouterr().out.splitlines()[1:] == [f"0 of the points are not in {out} yet", "nothing to run"]
+    assert capsys.readouterr().out.splitlines()[2:] == [f"0 of the points are not in {out} yet", "nothing to run"]
 
 
 def test_fail_fast_stops_at_the_first_failure(

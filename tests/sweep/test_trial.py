@@ -112,6 +112,13 @@ def told(number: int, trial: Trial) -> str:
     return json.dumps({"structure": number, **fields})
 
 
+def test_a_process_has_time_until_one_trial_is_known_how_far_it_is() -> None:
+    unknown, known = Trial(3.0, 0.0, 9, share=0.0), Trial(3.0, 1.0, 9, share=0.1)
+    assert module._least_s([]) == module._least_s([unknown]) == module.PATIENCE_S
+    assert module._least_s([known, unknown]) == module._least_s([Trial(3.0, 1.0, 9)]) == 1.0
+    assert module._least_s([Trial(3.0, 0.0, 9, share=0.0, error="it failed")]) == 1.0
+
+
 def test_what_was_told_last_of_each_structure_counts() -> None:
     first, later, second = Trial(1.0, 0.5, 9, share=0.5), Trial(2.0, 1.0, 9), Trial(3.0, 1.5, 9, share=0.5)
     lines = (told(0, first), "what a bench prints", '{"other": 1}', "7", told(0, later), told(1, second))

@@ -1,0 +1,67 @@
+"""Fields of a topology among what is set for a run.
+
+A field is named by its path, `hbm.channel_gbs`, where fields stand alone. Among parameters `topology.` stands before it: in
+grids, in columns of tables and behind `--set`. With that it is taken everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from kernbench.errors import InputError, find_nearest, shorten
+
+TOPOLOGY = "topology."
+FEW = 6  # of the fields, which are about a hundred
+
+Setting = TypeVar("Setting")
+
+
+def read_overrides(given: Mapping[str, Setting] | None) -> dict[str, Setting]:
+    """Overrides by their paths. Errors: InputError for a field that is given by its path and by its name."""
+    found: dict[str, Setting] = {}
+    for name, value in (given or {}).items():
+        path = name.removeprefix(TOPOLOGY)
+        if path in found:
+            raise InputError(f"the field {path!r} is given as {path!r} and as {TOPOLOGY + path!r}; give it once")
+        found[path] = value
+    return found
+
+
+def split_settings(
+    settings: Mapping[str, Setting] | None, overrides: Mapping[str, Setting] | None = None
+) -> tuple[dict[str, Setting], dict[str, Setting]]:
+    """Parameters, and overrides by their paths, with the fields among the settings. Errors: as `read_overrides`."""
+    fields = {name: value for name, value in (settings or {}).items() if name.startswith(TOPOLOGY)}
+    parameters = {name: value for name, value in (settings or {}).items() if name not in fields}
+    both = [(name, value) for each in (overrides, fields) for name, value in (each or {}).items()]
+    if len(both) > len(dict(both)):
+        twice = next(name for name in fields if name in (overrides or {}))
+        raise InputError(f"the field {twice!r} is given among the parameters and as an override; give it once")
+    return parameters, read_overrides(dict(both))
+
+
+def check_names(
+    names: Iterable[str],
+    known: Collection[str],
+    topology: str | Path,
+    *,
+    owner: str,
+    option: str,
+    kind: str = "parameter",
+) -> None:
+    """Check the names of what is set of `owner`. Errors: InputError for an unknown one, naming what `option` takes."""
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        return
+    from kernbench.machine.load import field_names
+
+    fields = [TOPOLOGY + field for field in field_names(topology)]
+    takes = f"{option} takes" if option.startswith("-") else "give"
+    near = find_nearest(unknown[0], [*known, *fields])
+    raise InputError(
+        f"{owner} has no {kind} {shorten(unknown[0])!r}{f'; did you mean {near!r}?' if near else ';'} "
+        f"{takes} its {kind}s ({', '.join(known) or 'none'}) "
+        f"or fields of topology {str(topology)!r} ({', '.join(fields[:FEW])} and {len(fields) - FEW} more)"
+    )
