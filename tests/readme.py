@@ -70,8 +70,8 @@ WORDS = {
     "a sixth": 1 / 6,
     "a tenth": 1 / 10,
     "twice": 2.0,
+    **{f"{word} times": float(number) for number, word in enumerate(_TIMES, 3)},
 }
-WORDS |= {f"{word} times": float(number) for number, word in enumerate(_TIMES, 3)}
 WORD_TOLERANCE = 0.1  # of the value of a word
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 _FOR_THE_SHELL = re.compile(r"[|&;<>$`*?!~(){}\\\n]")
