@@ -18,9 +18,9 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 
 def is_whole(value: object) -> TypeGuard[int]:
     """Whether it is a whole number, of Python or of numpy, and no truth value."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return not isinstance(value, bool) and isinstance(value, Integral)
 
 
 def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a number, of Python or of numpy, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return not isinstance(value, bool) and isinstance(value, Real)
