@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import polars
 import pytest
 
+from kernbench.report.colours import tell_axes
 from kernbench.report.html_report import choose_rows, write_page
 from kernbench.report.objectives import choose_objectives
 from kernbench.report.sensitivity import find_sensitivities
+from kernbench.report.swept_axes import find_swept
 from kernbench.sweep.grid.grid import Objective, load_grid
 from tests.report.pages import read_points, read_state, unpack
 from tests.report.tables import table
@@ -103,6 +105,38 @@ def test_points_that_are_left_out_are_counted(tmp_path: Path) -> None:
     path = write_page(grid, given, given[:5], objectives, [], {}, {}, tmp_path / "report.html")
     text = "The views below have 5 of 12 points: the front, the best and some that failed. <code>table.parquet</code>"
     assert text in path.read_text(encoding="utf-8")
+
+
+NAMES = "() => [...document.querySelectorAll('.parallel .legend .swatch')].map((one) => one.textContent)"
+
+
+def colours_of(page: Page, column: str) -> list[tuple[int, ...]]:
+    """The colours of the legend of a column: of each value, or the stops of its ramp."""
+    page.locator("label.pick", has_text="Colour").first.locator("select").select_option(label=column)
+    page.locator(".parallel .legend span", has_text=re.compile(f"^{re.escape(column)}$")).wait_for()
+    found = page.evaluate(
+        """() => [...document.querySelectorAll(".parallel .legend i, .parallel .legend .ramp")]
+            .map((one) => one.style.background).join(" ")"""
+    )
+    return [tuple(map(int, one)) for one in re.findall(r"rgb\((\d+), (\d+), (\d+)\)", found)]
+
+
+@pytest.mark.slow
+def test_a_colour_means_one_thing_in_views_and_figures(page: Page, tmp_path: Path) -> None:
+    """Names of an axis have the colours of the figures; of an objective bright is good; what is neither is grey."""
+    path = write(tmp_path)
+    told = read_state(path)["colours"]
+    assert told == tell_axes(find_swept(small_table()))
+    page.goto(path.as_uri())
+    page.wait_for_selector("text=12 points")
+    drawn = colours_of(page, "variant")
+    swatches = dict(zip(page.evaluate(NAMES), drawn, strict=True))
+    assert swatches == {name: tuple(bytes.fromhex(colour[1:])) for name, colour in told["variant"].items()}
+    least, *_, most = colours_of(page, "latency_ns")  # the least is best
+    assert sum(least) > sum(most)
+    assert all(abs(red - blue) < 40 for red, _, blue in colours_of(page, "achieved_tflops"))
+    ink = page.evaluate("getComputedStyle(document.querySelector('.table')).color")
+    assert page.locator(".legend.marks i.front").evaluate("one => getComputedStyle(one).borderTopColor") == ink
 
 
 @pytest.mark.slow

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -36,6 +37,10 @@ def serve(*given: str, command: Sequence[str] = KERNBENCH) -> Iterator[str]:
         thread.join()
 
 
+def read_result(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / "result.json").read_text(encoding="utf-8"))
+
+
 def test_a_run_is_explained_on_demand_and_put_beside_another(page: Page, tmp_path: Path) -> None:
     """With the command itself, in a process of its own."""
     given = [write_run(tmp_path / "plain"), write_run(tmp_path / "other", explained=True)]
@@ -46,6 +51,17 @@ def test_a_run_is_explained_on_demand_and_put_beside_another(page: Page, tmp_pat
         page.wait_for_selector("section[aria-label='What if'] >> text=pe_gemm.tflops_f16 8 → 16", timeout=60_000)
         verdict = page.get_by_label("What bound the run")
         assert "of the kernels' time" in verdict.inner_text()
+        ran = read_result(tmp_path / "plain")
+        said = f"bottleneck\n{ran['bottleneck']} {ran['bottleneck_utilisation']:.1%} busy".replace("%", " %")
+        assert (
+            said in verdict.inner_text()
+        )  # what the command line calls so: no DMA channel, though one is taken longest
+        least = page.get_by_label("Least time at each class of parts, of the kernels' time")
+        kinds = [one["kind"] for one in ran["explain"]["roofline"]["ceilings"]]
+        assert least.locator("div > span:first-child").all_inner_texts() == kinds
+        lanes = page.get_by_label("The critical path by time, a lane for each of").get_attribute("aria-label")
+        assert lanes is not None
+        assert next(iter(ran["explain"]["critical_path"])) in lanes
         page.locator("section[aria-label='Utilisation'] button.part").first.click()
         page.wait_for_url(lambda url: "/machine?select=" in url)
         page.go_back()

@@ -15,7 +15,7 @@ from kernbench.web.sources import Sources
 from tests.web.runs import write_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
@@ -131,6 +131,76 @@ def test_colours_and_the_path_are_chosen_and_in_the_address(page: Page, address:
     page.reload()
     legend.wait_for()
     assert not page.get_by_label("Critical path").is_checked()
+
+
+def test_the_busiest_parts_are_listed_beside_the_drawing(page: Page, address: str) -> None:
+    """Of the time that is shown, DMA channels apart: they are taken while others work."""
+    page.goto(f"{address}#/run/ran/machine")
+    ready(page)
+    working, taken = page.locator(".busiest ol").all()
+    parts, shares = working.locator("button").all_inner_texts(), working.locator("strong").all_inner_texts()
+    assert 1 < len(parts) <= 10
+    assert not any("pe_dma." in part for part in parts)
+    assert all("pe_dma." in part for part in taken.locator("button").all_inner_texts())
+    figures = [float(share.removesuffix(" %")) for share in shares]
+    assert figures == sorted(figures, reverse=True)
+    assert "alike" in working.inner_text()  # eight channels serve the same stripes
+    page.get_by_label("Colour by").select_option("bytes")
+    page.locator(".busiest h2", has_text="Most bytes").wait_for()
+    page.locator(".busiest button:enabled").first.click()
+    page.wait_for_url(lambda url: "select=sip0." in url)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_idle_fades_and_what_is_busy_shines_and_is_wide(browser: Browser, address: str, scheme: str) -> None:
+    """A colour stands out by how far it is from that of the ground; a part by how many pixels have such colours."""
+    page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(f"{address}#/run/ran/machine")
+    ready(page)
+    stops = page.evaluate(
+        """() => {
+          const written = document.querySelector(".key.ramp i").style.background;
+          const colours = [...written.matchAll(/rgb\\((\\d+), (\\d+), (\\d+)\\)/g)];
+          const ground = getComputedStyle(document.querySelector(".drawing")).backgroundColor.match(/\\d+/g).map(Number);
+          return colours.map((one) => Math.hypot(...ground.map((channel, at) => channel - Number(one[at + 1]))));
+        }"""
+    )
+    assert stops[-1] > 4 * stops[0]
+    assert stops == sorted(stops)
+    wide = {}
+    for name, query in (("idle", "now=0"), ("busy", "time=100..400")):
+        page.goto(f"{address}#/run/ran/machine?path=no&{query}")
+        page.wait_for_selector(".key.ramp")
+        page.wait_for_selector(".busiest")
+        page.wait_for_timeout(100)
+        wide[name] = page.evaluate(
+            """() => {
+              const canvas = document.querySelector(".drawing canvas");
+              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              let found = 0;
+              for (let at = 0; at < data.length; at += 4) found += Math.abs(data[at + 2] - data[at]) > 60;
+              return found;
+            }"""
+        )
+    assert wide["busy"] > 2 * wide["idle"]
+    page.close()
+
+
+def test_the_path_is_drawn_by_time_and_a_click_goes_there(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine")
+    ready(page)
+    chart = page.get_by_label("The critical path by time, a lane for each of")
+    shares = [float(text.split()[-2]) for text in page.locator(".path-by-time li").all_inner_texts()]
+    assert sum(shares) == pytest.approx(100, abs=0.5)
+    box = chart.bounding_box()
+    assert box
+    times = []
+    for part in (0.2, 0.8):
+        chart.click(position={"x": part * box["width"], "y": 10})
+        page.wait_for_url(lambda url: "now=" in url and (not times or f"now={times[-1]}" not in url))
+        times.append(page.url.partition("now=")[2].partition("&")[0])
+        page.locator(".now", has_text=" ns").wait_for()
+    assert float(times[0]) < float(times[1])
 
 
 def test_the_path_says_where_it_is_now(page: Page, address: str) -> None:

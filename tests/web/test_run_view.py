@@ -62,6 +62,20 @@ def test_slices_are_the_op_log_on_tracks_in_the_order_of_the_machine(view: RunVi
     assert ("sip0.cube0", "pe0.pe_gemm") in tracks.select("process", "part").rows()
 
 
+def test_composites_in_flight_have_a_track_beside_their_part(tmp_path: Path) -> None:
+    tiled = run_bench("matmul-composite", "tiny", parameters={"M": 64, "K": 64, "N": 64})
+    view, log = RunView(RunSource("tiled", write_run(tmp_path / "tiled", tiled))), tiled.op_log()
+    of_rows = read(view, "tracks")["name"].gather(read(view, "slices")["track"])
+    in_flight = log["op_name"] == "composite"
+    assert of_rows.filter(in_flight).to_list() == [f"{part}.composites" for part in log["component"].filter(in_flight)]
+    assert of_rows.filter(~in_flight).to_list() == log["component"].filter(~in_flight).to_list()
+
+
+def test_parts_have_the_class_that_they_are_of(view: RunView, ran: RunResult) -> None:
+    parts, known = read(view, "parts"), list_parts(ran.device.session.machine)
+    assert (parts["name"].to_list(), parts["kind"].to_list()) == (list(known.name), list(known.kind))
+
+
 def test_transfers_are_within_their_rows_and_go_to_other_parts(view: RunView, ran: RunResult) -> None:
     log, transfers = ran.op_log().with_row_index("row"), read(view, "transfers")
     both = transfers.join(log.with_columns(polars.col("row").cast(polars.Int32)), on="row")

@@ -28,7 +28,7 @@ LONG_NS = 20_000
 
 
 def write_log(directory: Path, rows: list[tuple[str, int, int, str]]) -> Path:
-    """A run of nothing but an op log: (part, start, end, name), in ns and in order."""
+    """A run of nothing but an op log: (part, start, end, name), in ns and in order; all but composites are of kind gemm."""
     directory.mkdir()
     parts, starts, ends, names = zip(*rows, strict=True) if rows else ((), (), (), ())
     log = polars.DataFrame(
@@ -36,7 +36,7 @@ def write_log(directory: Path, rows: list[tuple[str, int, int, str]]) -> Path:
             "start_fs": [start * 10**6 for start in starts],
             "end_fs": [end * 10**6 for end in ends],
             "component": parts,
-            "op_kind": ["gemm"] * len(rows),
+            "op_kind": ["composite" if name == "composite" else "gemm" for name in names],
             "op_name": names,
             "params": [""] * len(rows),
             "dependencies": [[] for _ in rows],  # no arrows, which a click would take
@@ -61,11 +61,17 @@ def stacked() -> list[tuple[str, int, int, str]]:
     return sorted([*rows, *(("a.y", at, at + 1, "tick") for at in range(0, LONG_NS, 2))], key=lambda row: row[1:3])
 
 
+def tiled() -> list[tuple[str, int, int, str]]:
+    """A composite in flight for the whole run, and products of its tiles in the second half alone."""
+    return [("a.cpu", 0, LONG_NS, "composite"), ("a.gemm", LONG_NS // 2, LONG_NS, "tile")]
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("runs")
     ran, made, none = write_run(folder / "ran"), write_log(folder / "made", stacked()), write_log(folder / "none", [])
-    with make_server(Sources([str(path) for path in (ran, made, none)])) as server:
+    tiles = write_log(folder / "tiles", tiled())
+    with make_server(Sources([str(path) for path in (ran, made, none, tiles)])) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -120,6 +126,34 @@ def test_slices_that_overlap_stand_in_lanes_and_many_in_a_pixel_are_a_paler_tone
     shares = [(red - ground[0]) / (gemm[0] - ground[0]) for red, _, _ in shown]
     assert sum(shares) / len(shares) == pytest.approx(0.5, abs=0.06)  # half of each pixel is covered
     assert max(shares) < 0.7
+
+
+def test_a_composite_in_flight_stands_apart_and_in_no_sum(page: Page, address: str) -> None:
+    """It has a row of its own; the group and the overview show the work of its tiles alone, and so does the table."""
+    box = open_timeline(page, address, "tiles", f"time=0..{LONG_NS}")
+    names = page.get_by_role("treeitem").all_inner_texts()
+    assert [name.split("\n")[-1].split("\t")[0].strip() for name in names][1:] == ["cpu.composites", "gemm"]
+    page.mouse.move(box["x"] + 2, box["y"] + box["height"] - 2)
+    heights = page.evaluate(
+        """(rows) => {
+          const canvas = document.querySelector(".tracks canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const orange = (at) => data[at] === 0xa8 && data[at + 1] === 0x64 && data[at + 2] === 0x1a;
+          const count = (x, [first, last]) => {
+            let found = 0;
+            for (let y = first; y < last; y++) found += orange(4 * (y * canvas.width + x));
+            return found;
+          };
+          return [0.2, 0.8].map((part) => rows.map((lines) => count(Math.round(part * canvas.width), lines)));
+        }""",
+        [[0, 34], [NO_PATH_PX, NO_PATH_PX + GROUP_PX]],
+    )
+    (overview_before, group_before), (overview_after, group_after) = heights
+    assert overview_before == group_before == 0
+    assert overview_after > 10
+    assert group_after > 10
+    row = page.get_by_label("Operations of the run").locator("tr", has_text="composite")
+    assert row.locator("td").all_inner_texts() == ["1", "in flight", "20 µs"]
 
 
 def test_wheel_keys_and_drags_move_the_window_that_the_address_names(page: Page, address: str) -> None:
