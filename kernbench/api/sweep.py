@@ -157,8 +157,8 @@ def sweep(
     lists, or texts such as "64,128" and "16:128:x2"; with `topology`, `mode` and `objectives` ("min latency_ns") they replace
     the grid's own. A field may be among the parameters by its name in grids, "topology.hbm.channel_gbs".
 
-    Rows are kept under `out` (default: results/<name of the grid>), and found there the next time. A point that fails is a row
-    with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep. `workers` is a number of
+    Rows are kept under `out` (default: results/<name of the grid>, or beside it for another question to the same bench), and
+    found there the next time. A point that fails is a row with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep. `workers` is a number of
     processes (default: one a core). `scheduler` is "local", "processes" or the address of a Dask scheduler; `time_limit` and
     `op_limit` are of each point, as for `run`.
 
