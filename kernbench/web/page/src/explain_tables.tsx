@@ -7,6 +7,7 @@ interface FoundProps {
 }
 
 const NO_LINE = "(no kernel: host and launches)";
+const NO_OPERATION = "(between operations)";
 const CAUSES: [string, string][] = [
   ["queueing_ns", "queueing"],
   ["no_credit_ns", "no credit"],
@@ -58,7 +59,7 @@ export function Operations({ found }: FoundProps) {
       <Figures
         headings={[{ text: "operation", left: true }, { text: "ns" }, { text: "share" }, { text: "" }]}
         rows={Object.entries(found.operations).map(([name, ns]) => [
-          name,
+          name || NO_OPERATION,
           formatNs(ns),
           formatShare(ns / whole),
           <Bar share={ns / whole} label={formatShare(ns / whole)} />,
@@ -69,6 +70,7 @@ export function Operations({ found }: FoundProps) {
 }
 
 export function Lines({ found }: FoundProps) {
+  if (!found.lines.length) return null;
   const whole = found.critical_path_ns;
   return (
     <Card title="Critical path by line of the kernels">
