@@ -6,6 +6,7 @@ import pytest
 
 from kernbench.runs.advice import list_advice
 from kernbench.runs.explanation import Usage
+from kernbench.runs.roofline import Ceiling, Roofline
 from kernbench.runs.run import run_bench
 
 STREAMS = {"M": 512, "K": 512, "N": 512, "sips": 1, "cubes": 1}
@@ -50,3 +51,21 @@ def test_a_busy_channel_alone_says_nothing(channel: float, memory: float, told: 
 
 def test_nothing_is_said_where_nothing_is_certain() -> None:
     assert list_advice([], None, None) == []
+
+
+def roofline(*ceilings: Ceiling) -> Roofline:
+    return Roofline(4, 0.0, 0.0, 100.0, None, 0.0, 0.0, ceilings)
+
+
+def test_a_roofline_that_is_reached_names_what_binds_and_whether_it_is_uneven() -> None:
+    even = Ceiling("hbm_ctrl channels", "sip0.cube0.hbm_ctrl.pe0.ch0", 95.0, 95.0)
+    link = Ceiling("noc links", "a -> b", 94.0, None)
+    (told,) = list_advice([], roofline(even, link), None)
+    assert told == (
+        "95% of the roofline is reached: only less work for hbm_ctrl channels and noc links, or faster ones, can help much"
+    )
+    (told,) = list_advice([], roofline(Ceiling("math", "sip0.cube0.pe0.pe_math", 95.0, 30.0)), None)
+    assert told.endswith(
+        "less work for math, or faster ones, or work that is spread evenly over the PEs, can help much"
+    )
+    assert list_advice([], roofline(Ceiling("math", "sip0.cube0.pe0.pe_math", 89.0, 30.0)), None) == []

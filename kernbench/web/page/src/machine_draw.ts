@@ -23,6 +23,7 @@ export interface Tones {
 export interface Heat {
   node: Float64Array; // 0..1, NaN: none
   link: Float64Array;
+  order: readonly number[]; // of nodes as they are drawn: those of high values above others
   ramp: string[];
   none: string;
 }
@@ -239,7 +240,7 @@ function drawNodes(
 ): void {
   g.textAlign = "center";
   g.textBaseline = "middle";
-  for (const node of inOrder(machine, heat)) {
+  for (const node of heat?.order ?? machine.names.keys()) {
     const value = heat ? heat.node[node]! : NaN;
     const side = Math.max(2 * machine.half[node]! * k, Number.isNaN(value) ? 0 : HEAT_PX + value * BUSY_SIDE_PX);
     const [px, py] = [machine.x[node]! * k + x, machine.y[node]! * k + y];
@@ -250,14 +251,6 @@ function drawNodes(
     g.globalAlpha = 1;
     if (side > LABEL_PX) label(g, machine, tones, node, px, py, side, heat !== null && !Number.isNaN(value));
   }
-}
-
-/** The nodes as they are drawn: those of high values above others. */
-function inOrder(machine: Machine, heat: Heat | null): Iterable<number> {
-  const nodes = machine.names.keys();
-  if (!heat) return nodes;
-  const place = (node: number) => (Number.isNaN(heat.node[node]!) ? -1 : heat.node[node]!);
-  return [...nodes].sort((a, b) => place(a) - place(b));
 }
 
 const LEGIBLE_PX = 9;

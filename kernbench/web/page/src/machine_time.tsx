@@ -138,7 +138,10 @@ function useOverlay(
     if (!busy || look.by === "function" || !span || !scale) return null;
     const values = busy.means(look.by, span);
     const place = (value: number) => (Number.isNaN(value) ? NaN : scale.place(value));
-    return { node: values.node.map(place), link: values.link.map(place), ramp, none: palette.faint };
+    const node = values.node.map(place);
+    const height = (at: number) => (Number.isNaN(node[at]!) ? -1 : node[at]!);
+    const order = [...node.keys()].sort((a, b) => height(a) - height(b));
+    return { node, link: values.link.map(place), order, ramp, none: palette.faint };
   }, [busy, look.by, span?.first, span?.last, scale, ramp, palette]);
   const path = useMemo(() => (look.path && pieces.length ? markPath(pieces, now) : null), [look.path, pieces, now]);
   return useMemo(() => ({ heat, path, pathTone: palette.one }), [heat, path, palette]);
