@@ -21,9 +21,10 @@ from kernbench.pto.core import Assigned, Core
 from kernbench.pto.fatal import FatalCode, FatalError
 from kernbench.pto.kernels import Kernel, KernelRows
 from kernbench.pto.memory import GlobalMemory
+from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS, Failure, Needs
 from kernbench.pto.ready_queues import ReadyQueues
 from kernbench.pto.record import Occupancy, Record, TaskRow
-from kernbench.pto.rings import DepPool, HeapRing, TaskRing
+from kernbench.pto.rings import UNLIMITED, DepPool, HeapRing, TaskRing
 from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler, cores_of
 from kernbench.pto.task import Shape, State, Task
 from kernbench.pto.tensor_map import TensorMap
@@ -144,6 +145,18 @@ class Device:
             self.note_occupancy(now_fs)
             self.on_progress(now_fs)
         return ring.last_alive - first
+
+    def lift_limits(self, failure: Failure) -> Needs:
+        """The run has stopped: let the orchestrator go on without limits. Returns what is taken, which it counts on."""
+        ring, alive = self.ring, self.ring.last_alive
+        self.map.sync(alive, force=True)
+        self.deps.has_room(alive)
+        held = {TASKS: ring.active, HEAP_BYTES: self.heap.used, DEP_ENTRIES: self.deps.used, MAP_ENTRIES: self.map.used}
+        self.slots = {task.id: task for task in self.slots.values()}
+        ring.window = UNLIMITED
+        size, self.heap = self.heap.size, HeapRing(UNLIMITED, self.settings.align_bytes)
+        self.heap.top = self.heap.tail = size  # behind the buffers that are in use
+        return Needs(failure, alive, held)
 
     def complete(self, task: Task, now_fs: int) -> None:
         """A task is complete; the last one ends the run if the orchestrator is done."""

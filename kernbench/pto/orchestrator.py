@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.pto.arguments import check_task, check_together
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
+from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS
 from kernbench.pto.orchestrator_thread import Backend, OrchestratorThread
 from kernbench.pto.record import Phase
 from kernbench.pto.scheduler import DRAIN, SCAN
@@ -42,7 +43,10 @@ class Orchestrator(OrchestratorThread):
     def end_scope(self) -> None:
         """Close the innermost scope: release its tasks, and its clusters as soon as their tasks are complete."""
         tasks, clusters = self._scopes.pop(), self._scope_clusters.pop()
-        self.device.clusters.release(clusters, at_once=self.backend == Backend.HOST)
+        self.device.clusters.release(clusters, at_once=self.backend == Backend.HOST or self._needs is not None)
+        if self._needs is not None:
+            self._needs.release(min((scope[0].id for scope in self._scopes if scope), default=self.device.ring.current))
+            return
         if self.backend != Backend.RINGS or not tasks:
             return
         self._spend(Phase.SCOPE, len(tasks) * self.time.scope)
@@ -71,7 +75,7 @@ class Orchestrator(OrchestratorThread):
         clusters.group_of(cluster)
         self._spend(Phase.SUBMIT, self.time.cluster)
         self._meet()
-        if self.backend != Backend.HOST and clusters.left(cluster):
+        if self.backend != Backend.HOST and self._needs is None and clusters.left(cluster):
             raise InvalidArgsError(
                 f"cluster {cluster} is freed while {clusters.left(cluster)} of its tasks are not complete; wait with "
                 "pto2_rt_wait_cluster, or let the end of the scope free it"
@@ -82,7 +86,7 @@ class Orchestrator(OrchestratorThread):
         """Wait until all tasks of a cluster are complete. Errors: as `free_cluster`, FatalError."""
         clusters = self.device.clusters
         clusters.group_of(cluster)
-        if self.backend != Backend.HOST:
+        if self.backend != Backend.HOST and self._needs is None:
             self._wait(lambda: not clusters.left(cluster), SpinTexts.group(cluster))
 
     # contents
@@ -167,6 +171,7 @@ class Orchestrator(OrchestratorThread):
                 self._wait(lambda: ring.has_room, SpinTexts.task_ring(self._scopes))
             self._spend(Phase.SUBMIT, self.time.alloc)
             device.record.recycled += ring.current >= ring.window
+        self._take(ring.current, TASKS, 1)
         ring.current += 1
         self.submitted += 1
         return ring.current - 1
@@ -221,6 +226,7 @@ class Orchestrator(OrchestratorThread):
             task.fanin_refs += 1
             return
         if rings:
+            self._take(task.id, DEP_ENTRIES, 1)
             device.deps.allocate(producer.id)
         producer.consumers.append(task)
 
@@ -242,6 +248,7 @@ class Orchestrator(OrchestratorThread):
             self._wait(lambda: device.heap.find(sum(sizes)) is not None, texts)
             at = device.heap.allocate(sum(sizes))
         assert at is not None
+        self._take(task.id, HEAP_BYTES, sum(sizes))
         self._spend(Phase.SUBMIT, self.time.heap)
         for buffer, size in zip(buffers, sizes, strict=True):
             buffer.address, buffer.owner = device.heap.address(at), task
@@ -259,6 +266,7 @@ class Orchestrator(OrchestratorThread):
                 used = device.map.used
                 self._wait(self._map_has_room, SpinTexts.tensor_map())
                 self._spend(Phase.SUBMIT, (used - device.map.used) * self.time.chain)
+            self._take(task.id, MAP_ENTRIES, 1)
             device.map.insert(tensor, task.id)
         if self.backend == Backend.RINGS:
             self._spend(Phase.SUBMIT, len(written) * self.time.insert)
@@ -301,6 +309,8 @@ class Orchestrator(OrchestratorThread):
         self._meet()
         device = self.device
         task.fanin_final = True
+        if self._needs is not None:
+            return
         task.published_fs = self.now_fs
         device.published += 1
         if task.fanin_count and task.is_ready and task.state == State.INITIAL:
