@@ -317,7 +317,7 @@ class Orchestrator(OrchestratorThread):
             task.ready_fs = self.now_fs
             device.early.append(task)
             device.announce(DRAIN, self.now_fs)
-        device.note_occupancy(self.now_fs)
+        device.note_occupancy()
         device.announce(SCAN, self.now_fs)
 
     # the end

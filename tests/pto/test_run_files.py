@@ -107,9 +107,7 @@ def test_a_sentence_says_how_the_path_and_the_what_ifs_fit() -> None:
 
     def again(fields: Mapping[str, object], speed: float) -> Outcome:
         slow = {"pto_runtime.lookup_ns": 150.0, **fields}
-        return run_bench(
-            find_bench("blocked_gemm"), "ascend_910b2", overrides=slow, verify=False, speed=speed
-        ).outcome
+        return run_bench(find_bench("blocked_gemm"), "ascend_910b2", overrides=slow, verify=False, speed=speed).outcome
 
     outcome = again({}, 1.0)
     what_ifs = {one.name: one for one in find_what_ifs(outcome, again)}

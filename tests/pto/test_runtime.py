@@ -31,11 +31,13 @@ from kernbench.pto.api import (
     pto2_rt_wait_cluster,
     publish_task,
 )
+from kernbench.pto.bench import run_bench
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.memory import HEAP_BASE
 from kernbench.pto.orchestrator import Backend
 from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.summary import occupancy_table
 from kernbench.pto.task import Shape
 from tests.engine.difference import describe_difference
 from tests.naive.engine import NaiveEngine
@@ -175,6 +177,20 @@ def test_outputs_are_packed_in_the_heap():
     at = []
     run(orchestrate)
     assert at == [0, 1024, 3072]
+
+
+@pytest.mark.parametrize("bench", ["paged_attention", "blocked_gemm", "fused_matmul"])
+def test_occupancy_is_in_the_order_of_time(bench):
+    """Also where a thread retires tasks behind other work of its own, while the orchestrator publishes."""
+    overrides = {"pto_runtime.task_window": 16}
+    outcome = run_bench(bench, overrides=overrides, verify=False).outcome
+    at = [row.fs for row in outcome.record.occupancy]
+    assert at == sorted(at)
+    shown = occupancy_table(outcome)
+    assert shown["time_ns"].is_sorted()
+    active = shown["tasks"].to_list()
+    assert max(active) <= 15
+    assert active[-1] == 0
 
 
 def test_slots_are_retired_in_order():
@@ -321,6 +337,27 @@ def test_tasks_that_wait_for_each_other_end_with_a_time_out():
     with pytest.raises(FatalError) as error:
         run(orchestrate, Backend.AICPU)
     assert error.value.fatal_code == FatalCode.SCHEDULER_TIMEOUT
+
+
+@pytest.mark.parametrize("backend", Backend)
+def test_a_kernel_of_ten_seconds_is_a_scheduler_time_out(backend):
+    """One at the edge ends, and others that end meanwhile are progress."""
+
+    def orchestrate(rt, seconds, others):
+        made = {0: Kernel(0, "LONG", "aic", cost=1e9 * seconds), 1: Kernel(1, "SHORT", "aiv", cost=4e9)}
+        rt.orchestrator.device.kernels = made
+        submit(rt, kernel=0)
+        if others:
+            chain(rt, 3, 64)
+
+    for seconds, others in ((9.999, False), (15, True)):
+        run(lambda rt: orchestrate(rt, seconds, others), backend)  # noqa: B023
+    with pytest.raises(FatalError) as error:
+        run(lambda rt: orchestrate(rt, 10.001, False), backend)
+    assert str(error.value) == (
+        "FATAL: Scheduler timeout: task 0 (LONG) does not end on cluster0.aic: for 10 s no task was dispatched and none "
+        "ended; see what its kernel waits for, or set pto_runtime.scheduler_timeout_spins (fatal code 100)"
+    )
 
 
 @pytest.mark.parametrize("backend", [Backend.AICPU, Backend.RINGS])
