@@ -296,10 +296,8 @@ class Device:
         try:
             session.check_finished()
         except DeadlockError as error:
-            tasks = sorted(
-                {(core.assigned[0].task.id, core.assigned[0].task.kernel.name) for core in self.cores if core.context}
-            )
-            names = ", ".join(f"{number} ({name})" for number, name in tasks)
+            tasks = {core.assigned[0].task for core in self.cores if core.context is not None}
+            names = ", ".join(f"{task.id} ({task.kernel.name})" for task in sorted(tasks, key=lambda task: task.id))
             raise FatalError(
                 FatalCode.SCHEDULER_TIMEOUT, f"FATAL: Scheduler timeout: task {names} never ends: {error}"
             ) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from kernbench.engine import Session
@@ -31,7 +33,6 @@ from kernbench.pto.api import (
     pto2_rt_wait_cluster,
     publish_task,
 )
-from kernbench.pto.bench import run_bench
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.memory import HEAP_BASE
@@ -179,18 +180,26 @@ def test_outputs_are_packed_in_the_heap():
     assert at == [0, 1024, 3072]
 
 
-@pytest.mark.parametrize("bench", ["paged_attention", "blocked_gemm", "fused_matmul"])
-def test_occupancy_is_in_the_order_of_time(bench):
-    """Also where a thread retires tasks behind other work of its own, while the orchestrator publishes."""
-    overrides = {"pto_runtime.task_window": 16}
-    outcome = run_bench(bench, overrides=overrides, verify=False).outcome
-    at = [row.fs for row in outcome.record.occupancy]
-    assert at == sorted(at)
-    shown = occupancy_table(outcome)
-    assert shown["time_ns"].is_sorted()
-    active = shown["tasks"].to_list()
-    assert max(active) <= 15
-    assert active[-1] == 0
+def test_occupancy_is_in_the_order_of_time():
+    """A thread tells many consumers before it retires their producer, while the orchestrator publishes further tasks."""
+
+    def orchestrate(rt):
+        with PTO2_SCOPE(rt):
+            given = [make_input_param(out := make_tensor((4,), 1))]
+            submit(rt, make_output_param(out), kernel=0)
+            for _ in range(40):
+                submit(rt, *given)
+        for _ in range(300):
+            submit(rt)
+
+    kernels = {0: Kernel(0, "SLOW", "aic", cost=60_000.0), 1: Kernel(1, "FAST", "aiv", cost=1000.0)}
+    outcome = run(orchestrate, kernels=kernels)
+    rows = outcome.record.occupancy
+    assert [row.fs for row in rows] == sorted(row.fs for row in rows)
+    assert occupancy_table(outcome)["time_ns"].is_sorted()
+    steps = [after.tasks - before.tasks for before, after in pairwise(rows)]
+    assert min(steps) < -1, "the slots of the scope are given back at once"
+    assert rows[-1].tasks == 0
 
 
 def test_slots_are_retired_in_order():
@@ -355,8 +364,8 @@ def test_a_kernel_of_ten_seconds_is_a_scheduler_time_out(backend):
     with pytest.raises(FatalError) as error:
         run(lambda rt: orchestrate(rt, 10.001, False), backend)
     assert str(error.value) == (
-        "FATAL: Scheduler timeout: task 0 (LONG) does not end on cluster0.aic: for 10 s no task was dispatched and none "
-        "ended; see what its kernel waits for, or set pto_runtime.scheduler_timeout_spins (fatal code 100)"
+        f"FATAL: Scheduler timeout: task 0 (LONG) does not end on cluster{backend == Backend.HOST:d}.aic: for 10 s no task was "
+        "dispatched and none ended; see what its kernel waits for, or set pto_runtime.scheduler_timeout_spins (fatal code 100)"
     )
 
 
