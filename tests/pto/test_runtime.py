@@ -192,7 +192,7 @@ def test_occupancy_is_in_the_order_of_time():
         for _ in range(300):
             submit(rt)
 
-    kernels = {0: Kernel(0, "SLOW", "aic", cost=60_000.0), 1: Kernel(1, "FAST", "aiv", cost=1000.0)}
+    kernels = {0: Kernel(0, "CUBE", "aic", cost=40_000.0), 1: Kernel(1, "LONG", "aiv", cost=200_000.0)}
     outcome = run(orchestrate, kernels=kernels)
     rows = outcome.record.occupancy
     assert [row.fs for row in rows] == sorted(row.fs for row in rows)
