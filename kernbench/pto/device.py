@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
     from kernbench.pto.settings import Settings
+    from kernbench.pto.tensors import Buffer
 
 
 def _unheard(_now_fs: int) -> None:
@@ -256,16 +257,19 @@ class Device:
         if self._coupled[key].end_core():
             del self._coupled[key]
 
+    def bytes_of(self, buffer: Buffer) -> np.ndarray:
+        """uint8[nbytes] the contents of a buffer, which can be written to. Errors: AddressError."""
+        if buffer.contents is not None:
+            return buffer.contents
+        return self.memory.bytes_at(buffer.address, buffer.nbytes)
+
     def compute(self, block: Assigned) -> None:
         """Run the function of a kernel on its parameters, at the end of its last block."""
         task = block.task
         if not self.compute_numbers or task.kernel.function is None:
             return
         arguments = [
-            p.value
-            if p.tensor is None
-            else p.tensor.array(self.memory.bytes_at(p.tensor.buffer.address, p.tensor.buffer.nbytes))
-            for p in task.params
+            p.value if p.tensor is None else p.tensor.array(self.bytes_of(p.tensor.buffer)) for p in task.params
         ]
         with np.errstate(all="ignore"):
             task.kernel.function(*arguments, *task.place(block.block))

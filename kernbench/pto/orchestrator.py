@@ -125,10 +125,10 @@ class Orchestrator(OrchestratorThread):
         Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock, or for more blocks that
         start together than there are cores.
         """
-        kind, name = self._check(kernel_id, worker, params), f"task {self.submitted}"
+        group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
+        kind, name = self._check(kernel_id, worker, params, group), f"task {self.submitted}"
         if starts_together:
             check_together(self.device, name, kind, block_num or 1)
-        group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
         begun_fs = self.now_fs
         self._sync_map()
         task = Task(self._allocate_slot(), self.device.kernels[kernel_id], kind if shape is None else shape, params)
@@ -143,8 +143,8 @@ class Orchestrator(OrchestratorThread):
         self._publish(task)
         return task
 
-    def _check(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
-        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+    def _check(self, kernel_id: int, worker: int, params: Sequence[Param], group: int = UNPINNED) -> Shape:
+        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params, group)
 
     def _copy_params(self, count: int) -> None:
         """Step 2: initialise the task with its parameters."""
@@ -237,11 +237,14 @@ class Orchestrator(OrchestratorThread):
         buffers = list({id(buffer): buffer for buffer in buffers if not buffer.address}.values())
         if not buffers:
             return
+        needed = [settings.align_bytes if buffer.is_pipe else buffer.nbytes for buffer in buffers]
+        for buffer in buffers:
+            buffer.group = task.group
         if self.backend != Backend.RINGS:
-            for buffer in buffers:
-                buffer.address = device.memory.allocate(buffer.nbytes)
+            for buffer, nbytes in zip(buffers, needed, strict=True):
+                buffer.address = device.memory.allocate(nbytes)
             return
-        sizes = [align(buffer.nbytes, settings.packed_align_bytes) for buffer in buffers]
+        sizes = [align(nbytes, settings.packed_align_bytes) for nbytes in needed]
         at = device.heap.allocate(sum(sizes))
         if at is None:
             texts = SpinTexts.heap_ring(sum(sizes))

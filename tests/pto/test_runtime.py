@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from kernbench.engine import Session
@@ -19,6 +21,8 @@ from kernbench.pto.api import (
     make_inout_param,
     make_input_param,
     make_output_param,
+    make_pipe_in_param,
+    make_pipe_out_param,
     make_scalar_param,
     make_tensor,
     make_tensor_external,
@@ -35,6 +39,7 @@ from kernbench.pto.api import (
 )
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
+from kernbench.pto.launch import BuildMode
 from kernbench.pto.memory import HEAP_BASE
 from kernbench.pto.orchestrator import Backend
 from kernbench.pto.record import ORCHESTRATOR, Phase
@@ -427,6 +432,15 @@ def test_a_graph_is_built_task_by_task(backend):
     assert found[2][0] > max(found[0][1], found[1][1])
 
 
+@pytest.mark.parametrize("build_mode", BuildMode)
+def test_a_graph_that_an_aicpu_builds_is_scheduled_beside_it_or_afterwards(build_mode):
+    made = replace(launch(Backend.AICPU), build_mode=build_mode)
+    outcome = made.run(lambda o: chain(PTO2Runtime(o), 20))
+    begun = min(row.start_fs for row in outcome.record.phases if row.phase == Phase.SCAN)
+    assert (begun >= outcome.orchestrated_fs) == (build_mode == BuildMode.BEFORE_SCHEDULERS)
+    assert len(outcome.record.tasks) == 20
+
+
 def test_spmd_calls_become_tasks_with_their_block_ids():
     seen = []
     kernels = {1: Kernel(1, "B", "aiv", lambda dim, block: seen.append((dim, block)), 100.0)}
@@ -519,6 +533,69 @@ def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
     assert "cluster 0 is freed while 1 of its tasks are not complete" in str(error.value)
     with pytest.raises(InvalidArgsError, match="cluster 1 is not allocated"):
         run(lambda rt: pto2_rt_free_cluster(rt, 1))
+
+
+@pytest.mark.parametrize("backend", Backend)
+def test_pipe_tensors_order_the_tasks_of_a_cluster_and_take_no_heap(backend):
+    """PIPE_OUT and PIPE_IN are edges of the map as other tensors are, with a region of the least size."""
+    elements, seen = 1 << 18, []
+
+    def write(x):
+        x[...] = np.arange(elements)
+
+    def read(x, y):
+        y[...] = 2 * x
+        seen.append(float(y.sum()))
+
+    def orchestrate(rt):
+        for _ in range(3):
+            with PTO2_SCOPE(rt):
+                cluster, pipe = pto2_rt_allocate_cluster(rt), make_tensor((elements,), 1)
+                out = [make_pipe_out_param(pipe)]
+                pto2_rt_submit_task_clustered(rt, 0, PTO2_WORKER_CUBE, out, 1, cluster)
+                params = [make_pipe_in_param(pipe), make_output_param(make_tensor((elements,), 1))]
+                pto2_rt_submit_task_clustered(rt, 1, PTO2_WORKER_VECTOR, params, 2, cluster)
+
+    kernels = {0: Kernel(0, "W", "aic", write, 5000.0), 1: Kernel(1, "R", "aiv", read)}
+    outcome = run(orchestrate, backend, kernels)
+    found, cores = times(outcome), {row.task: outcome.device.cores[row.core].place for row in outcome.record.blocks}
+    for writer in (0, 2, 4):
+        assert found[writer + 1][0] > found[writer][1]
+        assert cores[writer].cluster == cores[writer + 1].cluster
+    assert seen == [2 * sum(range(elements))] * 3
+    if backend == Backend.RINGS:
+        assert max(row.heap_bytes for row in outcome.record.occupancy) <= 3 * (1024 + 4 * elements)
+
+
+@pytest.mark.parametrize(
+    ("orchestrate", "sentence"),
+    [
+        (
+            lambda rt: submit(rt, make_pipe_out_param(make_tensor((4,), 1))),
+            "task 0: a pipe tensor needs a cluster; submit the task with pto2_rt_submit_task_clustered",
+        ),
+        (
+            lambda rt: [pipe_on(rt, pipe, pto2_rt_allocate_cluster(rt)) for pipe in [make_tensor((4,), 1)] * 2],
+            "task 1: a pipe tensor of tasks on another cluster; submit it to the cluster of its writer",
+        ),
+        (
+            lambda rt: make_pipe_in_param(make_tensor((4,), 1)),
+            "a PIPE_IN tensor is none that a task has written as PIPE_OUT; use make_input_param",
+        ),
+        (
+            lambda rt: make_pipe_out_param(external(rt)),
+            "a PIPE_OUT tensor has memory; give one of make_tensor that no task has written",
+        ),
+    ],
+)
+def test_pipe_tensors_that_leave_their_cluster_are_refused(orchestrate, sentence):
+    with pytest.raises(InvalidArgsError) as error:
+        run(orchestrate)
+    assert str(error.value) == f"FATAL: invalid arguments: {sentence} (fatal code 5)"
+
+
+def pipe_on(rt, pipe, cluster):
+    pto2_rt_submit_task_clustered(rt, 1, PTO2_WORKER_VECTOR, [make_pipe_out_param(pipe)], 1, cluster)
 
 
 # arguments
