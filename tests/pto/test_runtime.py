@@ -432,6 +432,39 @@ def test_a_graph_is_built_task_by_task(backend):
     assert found[2][0] > max(found[0][1], found[1][1])
 
 
+@pytest.mark.parametrize("backend", [Backend.HOST, Backend.AICPU])
+def test_a_graph_that_is_built_first_has_room_for_so_many_tasks(backend):
+    assert len(run(lambda rt: chain(rt, 5), backend, most_static_tasks=5).record.tasks) == 5
+    with pytest.raises(InvalidArgsError, match=f"the graph has more than 4 tasks, which {backend.value} has room for"):
+        run(lambda rt: chain(rt, 5), backend, most_static_tasks=4)
+
+
+def test_the_orchestration_is_a_scope_as_a_whole():
+    """A task that is complete keeps its slot until the scope ends that it was submitted in, which is the function itself."""
+    seen = []
+
+    def orchestrate(rt):
+        for _ in range(2):
+            tensor = make_tensor((4,), 1)
+            submit(rt, make_output_param(tensor))
+            pto2_rt_get_tensor_data(rt, tensor)
+            seen.append(rt.orchestrator.device.ring.active)
+
+    outcome = run(orchestrate)
+    assert seen == [1, 2]
+    assert outcome.device.ring.active == 0
+
+
+def test_an_orchestration_may_look_at_the_memory_of_the_device():
+    def orchestrate(rt):
+        tensor = external(rt)
+        count = 1 + int(rt.read(tensor.address, (4,), "i32").sum())
+        for _ in range(count):
+            submit(rt, make_inout_param(tensor))
+
+    assert len(run(orchestrate, Backend.AICPU).record.tasks) == 1
+
+
 @pytest.mark.parametrize("build_mode", BuildMode)
 def test_a_graph_that_an_aicpu_builds_is_scheduled_beside_it_or_afterwards(build_mode):
     made = replace(launch(Backend.AICPU), build_mode=build_mode)
