@@ -106,6 +106,7 @@ class PtoLimits(Section):
     notify_spins: Count = Field(description="spins of a wait between two warnings")
     deadlock_spins: Count = Field(description="spins of a wait without progress that end a run")
     tensor_wait_spins: Count = Field(description="spins of a wait for the contents of a tensor that end a run")
+    scheduler_timeout_spins: Count = Field(description="spins without a block dispatched or ended that end a run")
     most_inputs: Count = Field(description="most inputs of a task")
     most_outputs: Count = Field(description="most outputs of a task")
     most_inouts: Count = Field(description="most parameters of a task that are read and written")

@@ -32,6 +32,8 @@ from kernbench.pto.tensors import (
     make_inout_param,
     make_input_param,
     make_output_param,
+    make_pipe_in_param,
+    make_pipe_out_param,
     make_scalar_param,
     make_tensor,
     make_tensor_external,
@@ -55,6 +57,8 @@ __all__ = [
     "make_inout_param",
     "make_input_param",
     "make_output_param",
+    "make_pipe_in_param",
+    "make_pipe_out_param",
     "make_scalar_param",
     "make_tensor",
     "make_tensor_external",
@@ -186,8 +190,7 @@ def pto2_rt_get_tensor_data(rt: PTO2Runtime, tensor: Tensor, indices: Sequence[i
     if not isinstance(tensor, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidArgsError(f"got {shorten(repr(tensor))}, expected a tensor to read")
     rt.orchestrator.wait_tensor(tensor)
-    raw = rt.orchestrator.device.memory.bytes_at(tensor.buffer.address, tensor.buffer.nbytes)
-    found = tensor.array(raw)
+    found = tensor.array(rt.orchestrator.device.bytes_of(tensor.buffer))
     if indices is None:
         return found.copy()
     if len(indices) != found.ndim or not all(0 <= at < n for at, n in zip(indices, found.shape, strict=True)):

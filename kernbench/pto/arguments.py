@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kernbench.errors import shorten
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
-from kernbench.pto.task import Shape, Worker
-from kernbench.pto.tensors import Param, ParamKind
+from kernbench.pto.task import UNPINNED, Shape, Worker
+from kernbench.pto.tensors import Buffer, Param, ParamKind
 from kernbench.schema.guards import is_whole
 
 if TYPE_CHECKING:
@@ -25,8 +25,13 @@ def check_whole(value: object, what: str, least: int = 0, most: int = 1 << 64) -
     return int(value)
 
 
-def check_task(device: Device, name: str, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
-    """The shape of a task. Errors: InvalidArgsError for a kernel, a worker type or parameters that the runtime refuses."""
+def check_task(
+    device: Device, name: str, kernel_id: int, worker: int, params: Sequence[Param], group: int = UNPINNED
+) -> Shape:
+    """The shape of a task; `group` is that of its cluster.
+
+    Errors: InvalidArgsError for a kernel, a worker type or parameters that the runtime refuses.
+    """
     settings = device.settings
     if check_whole(kernel_id, f"{name}: kernel_id") not in device.kernels:
         known = ", ".join(str(each) for each in sorted(device.kernels))
@@ -51,7 +56,23 @@ def check_task(device: Device, name: str, kernel_id: int, worker: int, params: S
     for param in params:
         if param.tensor is not None and param.kind != ParamKind.OUTPUT and not param.tensor.buffer.address:
             raise InvalidArgsError(f"{name}: an {param.kind.name} tensor has no memory; a task must write it first")
+        if param.tensor is not None and param.tensor.buffer.is_pipe:
+            _check_pipe(name, param.tensor.buffer, shape, group)
     return shape
+
+
+def _check_pipe(name: str, buffer: Buffer, shape: Shape, group: int) -> None:
+    """Errors: InvalidArgsError for a pipe tensor of a task that is not of one cluster with the others that use it."""
+    if group == UNPINNED:
+        raise InvalidArgsError(
+            f"{name}: a pipe tensor needs a cluster; submit the task with pto2_rt_submit_task_clustered"
+        )
+    if buffer.group not in (None, group):
+        raise InvalidArgsError(
+            f"{name}: a pipe tensor of tasks on another cluster; submit it to the cluster of its writer"
+        )
+    if shape == Shape.MIX:
+        raise InvalidArgsError(f"{name}: a pipe tensor in a mixed kernel, whose cores share a TPipe; use one of these")
 
 
 def check_together(device: Device, name: str, shape: Shape, blocks: int) -> None:

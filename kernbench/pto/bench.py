@@ -33,13 +33,14 @@ from kernbench.pto.declarations import (
     is_array,
     run_golden,
 )
-from kernbench.pto.fatal import InvalidArgsError
+from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.host_copies import copy_fs
 from kernbench.pto.kernels import Kernel, read_kernels
-from kernbench.pto.launch import Launch, Outcome
+from kernbench.pto.launch import BuildMode, Launch, Outcome
 from kernbench.pto.orchestrator import Backend, Orchestrator
 from kernbench.pto.settings import Settings, check_family
 from kernbench.pto.summary import FS_PER_US
+from kernbench.schema.guards import is_whole
 from kernbench.schema.scalars import read_parameter
 from kernbench.units import unit_of
 from kernbench.user_modules import execute, line_of, raised
@@ -196,14 +197,17 @@ def run_bench(
     check_names(own, known, topology, owner=f"bench {bench.name!r}", option="parameters")
     given = bench.parameters(case, own)
     machine, block_dim = _machine_of(bench, topology, fields)
-    launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
+    build_mode = BuildMode(bench.runtime.get("build_mode", BuildMode.WITH_SCHEDULERS))
+    if build_mode != BuildMode.WITH_SCHEDULERS and chosen != Backend.AICPU:
+        raise InputError(f"build_mode is of {Backend.AICPU.value}, and bench {bench.name!r} runs with {chosen.value}")
+    launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed, build_mode)
     inputs = _guarded(bench, lambda: check_inputs(bench.generate_inputs(given), bench.outputs, bench.name))
     device = launch.device()
     addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]
 
     def body(orchestrator: Orchestrator) -> None:
         _check_arguments(bench, addresses)
-        bench.entry(PTO2Runtime(orchestrator), addresses, len(addresses))
+        _check_return(bench.entry(PTO2Runtime(orchestrator), addresses, len(addresses)))
 
     with np.errstate(all="ignore"):
         outcome = _guarded(bench, lambda: launch.run(body, device))
@@ -238,6 +242,16 @@ def _check_arguments(bench: PtoBench, args: Sequence[Any]) -> None:
         raise InvalidArgsError(
             f"the orchestration expects {expected} arguments and generate_inputs gives {len(args)}; make them agree"
         )
+
+
+def _check_return(returned: object) -> None:
+    """Errors: FatalError, fatal code 9, if the orchestration function says with a number that it failed; InvalidArgsError for
+    what it cannot mean to return, such as a generator, whose tasks nobody has submitted."""
+    if returned is None or returned == 0:
+        return
+    if not is_whole(returned):
+        raise InvalidArgsError(f"the orchestration returned {shorten(repr(returned))}, expected nothing, or 0")
+    raise FatalError(FatalCode.EXPLICIT, f"FATAL: the orchestration returned {returned}, which says that it failed")
 
 
 def _guarded(bench: PtoBench, run: Callable[[], T]) -> T:

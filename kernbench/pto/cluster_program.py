@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernbench.pto.task import Task
 
 NO_SPLIT = TileSplitAxis.TILE_NO_SPLIT
+MOST_AHEAD = 1 << 12  # operations that a function writes before they run: one that never ends must let time go on
 
 
 class ClusterProgram:
@@ -61,6 +62,7 @@ class CoreContext:
         self._flag_duration = core.device.program.duration(("pto_runtime.flag", 1))
         self._tag = core.device.program.tag(task.kernel.name, "kernel")
         self.block_id = block
+        self._ahead = 0  # operations that have not run
         arguments = [p.value if p.tensor is None else p.tensor.address for p in task.params]
         arguments += task.place(block)
         self._current = getcurrent
@@ -96,6 +98,7 @@ class CoreContext:
 
     def _sync(self) -> None:
         """Let the rows so far run."""
+        self._ahead = 0
         self._thread.ask()
         parent = self._greenlet.parent
         assert parent is not None
@@ -160,6 +163,9 @@ class CoreContext:
 
     def _compute(self, operation: MatMul | Vector) -> None:
         self._device.rows.compute(self._thread, self._place, self._core.done, operation, self._tag)
+        self._ahead += 1
+        if self._ahead >= MOST_AHEAD:
+            self._sync()
 
     # pipes
 

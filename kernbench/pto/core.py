@@ -59,6 +59,7 @@ class Core:
         """A block is written to the task register; it begins when the core is free."""
         self.load += 1
         self.assigned.append(block)
+        self.device.note_progress(block.dispatch_fs)
         if len(self.assigned) == 1:
             self._begin(now_fs)
 
@@ -81,11 +82,13 @@ class Core:
 
         A function that runs coupled with those of other cores goes on until it waits for them again.
         """
+        self.device.check_progress(self.assigned[0], self, now_fs)
         if self.context is not None:
             if not self.context.resume():
                 return
             self.context = None
             self.device.end_coupled(self.assigned[0])
+        self.device.note_progress(now_fs)
         block = self.assigned.popleft()
         task = block.task
         if task.first_start_fs < 0 or self.start_fs < task.first_start_fs:

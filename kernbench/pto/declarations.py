@@ -19,7 +19,7 @@ NEEDED = ("KERNELS", "ORCHESTRATION", "RUNTIME_CONFIG", "ALL_CASES", "generate_i
 _FUNCTIONS = ("generate_inputs", "compute_golden", "aicpu_orchestration_config")
 _KEYS = {
     "ORCHESTRATION": ("function_name", "source"),
-    "RUNTIME_CONFIG": ("runtime", "aicpu_thread_num", "block_dim"),
+    "RUNTIME_CONFIG": ("runtime", "aicpu_thread_num", "block_dim", "build_mode"),
 }
 _SETTABLE = (bool, int, float, str)
 _NO_NUMBERS = "OSUMmcV"  # kinds of arrays; those of bfloat16 and float8 have fields of none, and kind V
@@ -65,6 +65,8 @@ def _check_runtime(config: Mapping[str, Any], where: str) -> None:
         find_backend(config["runtime"], f"{where}: ")
     for name in ("aicpu_thread_num", "block_dim"):
         check_whole(config.get(name, 1), f"{where}: {name}", 1)
+    if config.get("build_mode", 1) not in (0, 1):
+        raise InputError(f"{where}: build_mode: got {shorten(repr(config['build_mode']))}, expected 0 or 1")
 
 
 def check_whole(value: object, where: str, least: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernbench.engine.agents import Agents
 from kernbench.engine.session import Session
-from kernbench.errors import InputError
+from kernbench.errors import DeadlockError, InputError
 from kernbench.machine.families.ascend.places import AscendPlaces
 from kernbench.modes import Mode
 from kernbench.program.gc_pause import pause_gc
@@ -21,10 +21,12 @@ from kernbench.pto.core import Assigned, Core
 from kernbench.pto.fatal import FatalCode, FatalError
 from kernbench.pto.kernels import Kernel, KernelRows
 from kernbench.pto.memory import GlobalMemory
+from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS, Failure, Needs
 from kernbench.pto.ready_queues import ReadyQueues
 from kernbench.pto.record import Occupancy, Record, TaskRow
-from kernbench.pto.rings import DepPool, HeapRing, TaskRing
+from kernbench.pto.rings import UNLIMITED, DepPool, HeapRing, TaskRing
 from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler, cores_of
+from kernbench.pto.settings import SECTION
 from kernbench.pto.task import Shape, State, Task
 from kernbench.pto.tensor_map import TensorMap
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
     from kernbench.pto.settings import Settings
+    from kernbench.pto.tensors import Buffer
 
 
 def _unheard(_now_fs: int) -> None:
@@ -80,6 +83,7 @@ class Device:
         self.expected: int | None = None  # tasks in all, once the orchestrator is done
         self._coupled: dict[tuple[int, int], ClusterProgram] = {}  # by task and block
         self.finished_fs: int | None = None  # when all was complete
+        self._progress_fs = 0
         self.clusters = ClusterPool(clusters)
         self.on_progress: Callable[[int], None] = _unheard  # by the orchestrator
         self._switch = self._core_starts()
@@ -122,6 +126,23 @@ class Device:
         if task.state == State.COMPLETED and not task.in_scope:
             task.state = State.CONSUMED
 
+    def note_progress(self, now_fs: int) -> None:
+        """A block is dispatched, or has ended."""
+        self._progress_fs = max(self._progress_fs, now_fs)
+
+    def check_progress(self, block: Assigned, core: Core, now_fs: int) -> None:
+        """A core is still at a block. Errors: FatalError if schedulers have seen nothing happen for too long."""
+        settings = self.settings
+        most_fs = settings.scheduler_timeout_spins * settings.time.spin
+        if now_fs - self._progress_fs > most_fs:
+            task = block.task
+            raise FatalError(
+                FatalCode.SCHEDULER_TIMEOUT,
+                f"FATAL: Scheduler timeout: task {task.id} ({task.kernel.name}) does not end on {core.place.name}: for "
+                f"{most_fs / 1e15:g} s no task was dispatched and none ended; see what its kernel waits for, or set "
+                f"{SECTION}.scheduler_timeout_spins",
+            )
+
     def retire(self, now_fs: int) -> int:
         """Advance the watermark over consumed tasks, and the tail of the heap behind it; returns over how many.
 
@@ -141,9 +162,21 @@ class Device:
             assert end is not None
             self.heap.free_to(end)
         if ring.last_alive > first or self.heap.tail != tail:
-            self.note_occupancy(now_fs)
+            self.note_occupancy()
             self.on_progress(now_fs)
         return ring.last_alive - first
+
+    def lift_limits(self, failure: Failure) -> Needs:
+        """The run has stopped: let the orchestrator go on without limits. Returns what is taken, which it counts on."""
+        ring, alive = self.ring, self.ring.last_alive
+        self.map.sync(alive, force=True)
+        self.deps.has_room(alive)
+        held = {TASKS: ring.active, HEAP_BYTES: self.heap.used, DEP_ENTRIES: self.deps.used, MAP_ENTRIES: self.map.used}
+        self.slots = {task.id: task for task in self.slots.values()}
+        ring.window = UNLIMITED
+        size, self.heap = self.heap.size, HeapRing(UNLIMITED, self.settings.align_bytes)
+        self.heap.top = self.heap.tail = size  # behind the buffers that are in use
+        return Needs(failure, alive, held)
 
     def complete(self, task: Task, now_fs: int) -> None:
         """A task is complete; the last one ends the run if the orchestrator is done."""
@@ -193,10 +226,12 @@ class Device:
         """Whether any thread has idle cores for a shape."""
         return any(scheduler.has_idle(shape) for scheduler in self.schedulers)
 
-    def note_occupancy(self, now_fs: int) -> None:
-        """Record how full everything is."""
+    def note_occupancy(self) -> None:
+        """Record how full everything is by now. What a thread has changed counts from the call that changes it."""
         self.record.occupancy.append(
-            Occupancy(now_fs, self.ring.active, self.heap.used, self.deps.used, self.map.used, self.queues.count)
+            Occupancy(
+                self.agents.now_fs, self.ring.active, self.heap.used, self.deps.used, self.map.used, self.queues.count
+            )
         )
 
     # cores
@@ -222,16 +257,19 @@ class Device:
         if self._coupled[key].end_core():
             del self._coupled[key]
 
+    def bytes_of(self, buffer: Buffer) -> np.ndarray:
+        """uint8[nbytes] the contents of a buffer, which can be written to. Errors: AddressError."""
+        if buffer.contents is not None:
+            return buffer.contents
+        return self.memory.bytes_at(buffer.address, buffer.nbytes)
+
     def compute(self, block: Assigned) -> None:
         """Run the function of a kernel on its parameters, at the end of its last block."""
         task = block.task
         if not self.compute_numbers or task.kernel.function is None:
             return
         arguments = [
-            p.value
-            if p.tensor is None
-            else p.tensor.array(self.memory.bytes_at(p.tensor.buffer.address, p.tensor.buffer.nbytes))
-            for p in task.params
+            p.value if p.tensor is None else p.tensor.array(self.bytes_of(p.tensor.buffer)) for p in task.params
         ]
         with np.errstate(all="ignore"):
             task.kernel.function(*arguments, *task.place(block.block))
@@ -252,10 +290,21 @@ class Device:
         if any(core.context is not None for core in self.cores):  # functions wait for flags that nobody sets
             for program in self._coupled.values():
                 program.pipes.check_end()
-            session.check_finished()
+            self._fail_waiting(session)
         if self.expected is None or self.completed < self.expected:
             self._fail()
         return session
+
+    def _fail_waiting(self, session: Session) -> None:
+        """Kernels wait for what never comes. Errors: FatalError, as of schedulers that wait for their ends."""
+        try:
+            session.check_finished()
+        except DeadlockError as error:
+            tasks = {core.assigned[0].task for core in self.cores if core.context is not None}
+            names = ", ".join(f"{task.id} ({task.kernel.name})" for task in sorted(tasks, key=lambda task: task.id))
+            raise FatalError(
+                FatalCode.SCHEDULER_TIMEOUT, f"FATAL: Scheduler timeout: task {names} never ends: {error}"
+            ) from None
 
     def _fail(self) -> None:
         left = (self.expected or self.published) - self.completed

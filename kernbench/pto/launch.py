@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from kernbench.engine.jit_status import running_s
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.pto.kernels import Kernel
     from kernbench.pto.settings import Settings
+
+
+class BuildMode(IntEnum):
+    """When the schedulers of a graph that an AICPU builds begin: when it is built, or beside it."""
+
+    BEFORE_SCHEDULERS = 0
+    WITH_SCHEDULERS = 1
+
 
 Body = Callable[[Orchestrator], object]
 
@@ -47,6 +56,7 @@ class Launch:
     mode: str = Mode.HYBRID
     compute_numbers: bool = True
     speed: float = 1.0  # of kernels whose times are given
+    build_mode: BuildMode = BuildMode.WITH_SCHEDULERS
 
     def device(self) -> Device:
         """A device for one run. A graph that the host builds leaves all threads to scheduling."""
@@ -83,6 +93,8 @@ class Launch:
             if scoped:
                 orchestrator.end_scope()
             orchestrator.finish()
+            if self.build_mode == BuildMode.BEFORE_SCHEDULERS:
+                self._start_schedulers(device, orchestrator.now_fs)
 
         orchestrator = Orchestrator(device, self.backend, orchestrate)
         if self.backend == Backend.HOST:
@@ -98,7 +110,8 @@ class Launch:
         device.record.add_phase(ORCHESTRATOR, Phase.START_UP, 2 * step, 3 * step)
         for scheduler in device.schedulers:
             device.record.add_phase(scheduler.number, Phase.START_UP, step, 2 * step)
-            scheduler.start(3 * step)
+        if self.build_mode == BuildMode.WITH_SCHEDULERS:
+            self._start_schedulers(device, 3 * step)
         orchestrator.start(3 * step)
 
     def _build_first(self, device: Device, orchestrator: Orchestrator) -> None:
@@ -112,4 +125,8 @@ class Launch:
         device.record.add_phase(ORCHESTRATOR, Phase.SUBMIT, 0, launched)
         for scheduler in device.schedulers:
             device.record.add_phase(scheduler.number, Phase.START_UP, launched, launched + time.init)
-            scheduler.start(launched + time.init)
+        self._start_schedulers(device, launched + time.init)
+
+    def _start_schedulers(self, device: Device, at_fs: int) -> None:
+        for scheduler in device.schedulers:
+            scheduler.start(at_fs)

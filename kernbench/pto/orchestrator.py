@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.pto.arguments import check_task, check_together
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
+from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS
 from kernbench.pto.orchestrator_thread import Backend, OrchestratorThread
 from kernbench.pto.record import Phase
 from kernbench.pto.scheduler import DRAIN, SCAN
@@ -42,7 +43,10 @@ class Orchestrator(OrchestratorThread):
     def end_scope(self) -> None:
         """Close the innermost scope: release its tasks, and its clusters as soon as their tasks are complete."""
         tasks, clusters = self._scopes.pop(), self._scope_clusters.pop()
-        self.device.clusters.release(clusters, at_once=self.backend == Backend.HOST)
+        self.device.clusters.release(clusters, at_once=self.backend == Backend.HOST or self._needs is not None)
+        if self._needs is not None:
+            self._needs.release(min((scope[0].id for scope in self._scopes if scope), default=self.device.ring.current))
+            return
         if self.backend != Backend.RINGS or not tasks:
             return
         self._spend(Phase.SCOPE, len(tasks) * self.time.scope)
@@ -71,7 +75,7 @@ class Orchestrator(OrchestratorThread):
         clusters.group_of(cluster)
         self._spend(Phase.SUBMIT, self.time.cluster)
         self._meet()
-        if self.backend != Backend.HOST and clusters.left(cluster):
+        if self.backend != Backend.HOST and self._needs is None and clusters.left(cluster):
             raise InvalidArgsError(
                 f"cluster {cluster} is freed while {clusters.left(cluster)} of its tasks are not complete; wait with "
                 "pto2_rt_wait_cluster, or let the end of the scope free it"
@@ -82,7 +86,7 @@ class Orchestrator(OrchestratorThread):
         """Wait until all tasks of a cluster are complete. Errors: as `free_cluster`, FatalError."""
         clusters = self.device.clusters
         clusters.group_of(cluster)
-        if self.backend != Backend.HOST:
+        if self.backend != Backend.HOST and self._needs is None:
             self._wait(lambda: not clusters.left(cluster), SpinTexts.group(cluster))
 
     # contents
@@ -121,10 +125,10 @@ class Orchestrator(OrchestratorThread):
         Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock, or for more blocks that
         start together than there are cores.
         """
-        kind, name = self._check(kernel_id, worker, params), f"task {self.submitted}"
+        group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
+        kind, name = self._check(kernel_id, worker, params, group), f"task {self.submitted}"
         if starts_together:
             check_together(self.device, name, kind, block_num or 1)
-        group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
         begun_fs = self.now_fs
         self._sync_map()
         task = Task(self._allocate_slot(), self.device.kernels[kernel_id], kind if shape is None else shape, params)
@@ -139,8 +143,8 @@ class Orchestrator(OrchestratorThread):
         self._publish(task)
         return task
 
-    def _check(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
-        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+    def _check(self, kernel_id: int, worker: int, params: Sequence[Param], group: int = UNPINNED) -> Shape:
+        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params, group)
 
     def _copy_params(self, count: int) -> None:
         """Step 2: initialise the task with its parameters."""
@@ -167,6 +171,7 @@ class Orchestrator(OrchestratorThread):
                 self._wait(lambda: ring.has_room, SpinTexts.task_ring(self._scopes))
             self._spend(Phase.SUBMIT, self.time.alloc)
             device.record.recycled += ring.current >= ring.window
+        self._take(ring.current, TASKS, 1)
         ring.current += 1
         self.submitted += 1
         return ring.current - 1
@@ -221,6 +226,7 @@ class Orchestrator(OrchestratorThread):
             task.fanin_refs += 1
             return
         if rings:
+            self._take(task.id, DEP_ENTRIES, 1)
             device.deps.allocate(producer.id)
         producer.consumers.append(task)
 
@@ -231,17 +237,21 @@ class Orchestrator(OrchestratorThread):
         buffers = list({id(buffer): buffer for buffer in buffers if not buffer.address}.values())
         if not buffers:
             return
+        needed = [settings.align_bytes if buffer.is_pipe else buffer.nbytes for buffer in buffers]
+        for buffer in buffers:
+            buffer.group = task.group
         if self.backend != Backend.RINGS:
-            for buffer in buffers:
-                buffer.address = device.memory.allocate(buffer.nbytes)
+            for buffer, nbytes in zip(buffers, needed, strict=True):
+                buffer.address = device.memory.allocate(nbytes)
             return
-        sizes = [align(buffer.nbytes, settings.packed_align_bytes) for buffer in buffers]
+        sizes = [align(nbytes, settings.packed_align_bytes) for nbytes in needed]
         at = device.heap.allocate(sum(sizes))
         if at is None:
             texts = SpinTexts.heap_ring(sum(sizes))
             self._wait(lambda: device.heap.find(sum(sizes)) is not None, texts)
             at = device.heap.allocate(sum(sizes))
         assert at is not None
+        self._take(task.id, HEAP_BYTES, sum(sizes))
         self._spend(Phase.SUBMIT, self.time.heap)
         for buffer, size in zip(buffers, sizes, strict=True):
             buffer.address, buffer.owner = device.heap.address(at), task
@@ -259,6 +269,7 @@ class Orchestrator(OrchestratorThread):
                 used = device.map.used
                 self._wait(self._map_has_room, SpinTexts.tensor_map())
                 self._spend(Phase.SUBMIT, (used - device.map.used) * self.time.chain)
+            self._take(task.id, MAP_ENTRIES, 1)
             device.map.insert(tensor, task.id)
         if self.backend == Backend.RINGS:
             self._spend(Phase.SUBMIT, len(written) * self.time.insert)
@@ -301,13 +312,15 @@ class Orchestrator(OrchestratorThread):
         self._meet()
         device = self.device
         task.fanin_final = True
+        if self._needs is not None:
+            return
         task.published_fs = self.now_fs
         device.published += 1
         if task.fanin_count and task.is_ready and task.state == State.INITIAL:
             task.ready_fs = self.now_fs
             device.early.append(task)
             device.announce(DRAIN, self.now_fs)
-        device.note_occupancy(self.now_fs)
+        device.note_occupancy()
         device.announce(SCAN, self.now_fs)
 
     # the end

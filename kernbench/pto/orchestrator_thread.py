@@ -3,6 +3,9 @@
 The function's time runs ahead of the run's by what it has spent, and it catches up (`_meet`) before it reads or writes what
 schedulers write or read: once before the dependencies of a task, once when the task is published. Free slots and free bytes
 only grow while it runs ahead, so what fits early fits at its time too; what does not is tried again then.
+
+Where room for tasks is too little for ever, the function goes on without time and without limits, to count what it takes
+(`kernbench.pto.needs`); then the run ends.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from kernbench.pto.fatal import FatalError
+from kernbench.pto.needs import Failure, Needs
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.spinning import Spin, SpinTexts
 
@@ -43,6 +47,7 @@ class OrchestratorThread:
         self._spin: Spin | None = None
         self._phase: Phase | None = None  # what it works on, and since when
         self._phase_fs = 0
+        self._needs: Needs | None = None  # of a function that goes on though the run has stopped
         device.on_progress = self._on_progress
 
     def start(self, at_fs: int) -> None:
@@ -59,11 +64,17 @@ class OrchestratorThread:
         self._greenlet.switch()
 
     def _run(self) -> None:
-        self._body(self)
+        try:
+            self._body(self)
+        except Exception:
+            if self._needs is None:
+                raise
+        if self._needs is not None:
+            raise self._needs.error()
 
     def _spend(self, phase: Phase, fs: int) -> None:
         """Work for some time, without looking at what others do."""
-        if self.backend != Backend.HOST:
+        if self.backend != Backend.HOST and self._needs is None:
             if phase != self._phase:
                 self._end_phase()
                 self._phase, self._phase_fs = phase, self.now_fs
@@ -77,7 +88,7 @@ class OrchestratorThread:
 
     def _meet(self) -> None:
         """Let all others come to the own time."""
-        if self.backend != Backend.HOST and not self.device.agents.go_to(self.now_fs):
+        if self.backend != Backend.HOST and self._needs is None and not self.device.agents.go_to(self.now_fs):
             self._agent.call_at(self.now_fs)
             self._pause()
 
@@ -87,12 +98,15 @@ class OrchestratorThread:
         parent.switch()
 
     def _wait(self, is_met: Callable[[], bool], texts: SpinTexts) -> None:
-        """Spin until a condition is met. Errors: FatalError after as many spins without progress as the runtime allows."""
+        """Spin until a condition is met, or until more room would do. Errors: FatalError after as many spins without progress
+        as the runtime allows."""
         self._meet()
         if is_met():
             return
-        if self.backend == Backend.HOST:  # nobody else does anything meanwhile
-            raise FatalError(*texts.fail(self.device, texts.most_spins or self.device.settings.deadlock_spins))
+        spins = texts.most_spins or self.device.settings.deadlock_spins
+        if self.backend == Backend.HOST or self._needs is not None:  # nobody else does anything meanwhile
+            self._stop(texts.fail(self.device, spins))
+            return
         self._end_phase()
         device, begun_fs = self.device, self.now_fs
         device.record.blocked += 1
@@ -100,9 +114,28 @@ class OrchestratorThread:
         while not is_met():
             self._agent.call_at(spin.deadline_fs)
             self._pause()
-            spin.advance(self.now_fs, met=is_met())
+            failure = spin.advance(self.now_fs, met=is_met())
+            if failure is not None:
+                self._stop(failure)
+                break
         self._spin = None
         device.record.add_phase(ORCHESTRATOR, Phase.BLOCKED, begun_fs, self.now_fs)
+
+    def _stop(self, failure: Failure) -> None:
+        """A wait has given up. If more room would do, the function goes on, to count how much. Errors: FatalError."""
+        if self._needs is None:
+            if failure.advise is None:
+                raise FatalError(failure.code, failure.text)
+            self._needs = self.device.lift_limits(failure)
+        elif failure.advise is None:
+            raise self._needs.error()
+
+    def _take(self, task: int, name: str, amount: int) -> None:
+        """A task takes some of what there may be too little of. Errors: FatalError for a function that goes on for too long."""
+        if self._needs is not None:
+            self._needs.add(task, name, amount)
+            if task > self.device.settings.most_static_tasks:
+                raise self._needs.error()
 
     def _on_progress(self, now_fs: int) -> None:
         """Something has changed that the orchestrator may wait for: look at the next spin."""

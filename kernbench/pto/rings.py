@@ -7,6 +7,8 @@ from collections import deque
 from kernbench.pto.memory import HEAP_BASE
 from kernbench.pto.settings import align
 
+UNLIMITED = 1 << 62  # slots or bytes
+
 
 class TaskRing:
     """Slots of tasks. Ids only grow; a task has slot `id & (window - 1)` until it is retired."""
@@ -46,7 +48,9 @@ class HeapRing:
 
     @property
     def available(self) -> int:
-        """The bytes of the largest free stretch, at the end or at the beginning."""
+        """The bytes of the largest free stretch, at the end or at the beginning; all of them if nothing is in use."""
+        if self.top == self.tail:
+            return self.size
         return self.tail - self.top if self.top < self.tail else max(self.size - self.top, self.tail)
 
     def find(self, nbytes: int) -> int | None:
@@ -55,13 +59,15 @@ class HeapRing:
         if self.top >= self.tail and nbytes <= self.size - self.top:
             return self.top
         if self.top >= self.tail:
-            return 0 if nbytes < self.tail else None
+            return 0 if nbytes < self.tail or (self.top == self.tail and nbytes <= self.size) else None
         return self.top if nbytes < self.tail - self.top else None
 
     def allocate(self, nbytes: int) -> int | None:
         """As `find`, and the buffer is in use from now on."""
         at = self.find(nbytes)
         if at is not None:
+            if self.top == self.tail:  # nothing is in use, wherever the last buffer ended
+                self.tail = at
             self.top = at + align(nbytes, self.align_bytes)
         return at
 

@@ -91,6 +91,7 @@ class Settings:
     notify_spins: int
     deadlock_spins: int
     tensor_wait_spins: int
+    scheduler_timeout_spins: int
     most_inputs: int
     most_outputs: int
     most_inouts: int

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernbench.pto.fatal import FatalCode, FatalError
+from kernbench.pto.fatal import FatalCode
+from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS, Failure, Needs
 
 if TYPE_CHECKING:
     from kernbench.pto.device import Device
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SpinTexts:
-    """What a wait says. `warn(device, spins)` is the warning, which ends with `spins`; `fail` gives the code and the
-    text of its end."""
+    """What a wait says. `warn(device, spins)` is the warning, which ends with `spins`; `fail` says why it gives up."""
 
     warn: Callable[[Device, int], str]
-    fail: Callable[[Device, int], tuple[FatalCode, str]]
+    fail: Callable[[Device, int], Failure]
     counts_progress: bool = True  # whether the watermark's advance begins the count of spins again
     most_spins: int = 0  # after which it fails; 0: as many as the runtime allows
     warns: bool = True
@@ -39,22 +39,26 @@ class SpinTexts:
                 f"active={ring.active}/{ring.window} ({100 * ring.active / ring.window:.1f}%), spins={spins}"
             )
 
-        def fail(device: Device, spins: int) -> tuple[FatalCode, str]:
-            ring = device.ring
-            inner = len(scopes[-1]) if scopes else 0
-            code = FatalCode.SCOPE_DEADLOCK if inner >= ring.window - 1 else FatalCode.FLOW_CONTROL
-            return code, (
+        def fail(device: Device, spins: int) -> Failure:
+            active, inner = device.ring.active, len(scopes[-1]) if scopes else 0
+            code = FatalCode.SCOPE_DEADLOCK if inner >= device.ring.window - 1 else FatalCode.FLOW_CONTROL
+            text = (
                 "FATAL: Flow Control Deadlock Detected!\n"
                 f"Task Ring is FULL and no progress after {spins} spins.\n"
-                f"- Active tasks: {ring.active}\n"
-                f"- Window size: {ring.window}\n"
+                f"- Active tasks: {active}\n"
+                f"- Window size: {device.ring.window}\n"
                 "Root Cause:\n"
                 "Tasks cannot transition to CONSUMED state because fanout_count\n"
                 "includes 1 for the owning scope, and scope_end() requires the\n"
                 "orchestrator to continue — creating a circular dependency.\n"
                 "Solution:\n"
-                f"Recommended: {_power_of_two(2 * max(ring.active, inner + 1))} (at least 2x current active tasks)"
             )
+
+            def advise(needs: Needs) -> str:
+                least = max(2 * active, needs.most[TASKS] + 1)
+                return f"Recommended: {_power_of_two(least)} (at least 2x current active tasks)"
+
+            return Failure(code, text, advise)
 
         return cls(warn, fail)
 
@@ -69,12 +73,18 @@ class SpinTexts:
         def warn(device: Device, spins: int) -> str:
             return f"[HeapRing] BLOCKED: requesting {nbytes} bytes, {state(device)}, spins={spins}"
 
-        def fail(device: Device, spins: int) -> tuple[FatalCode, str]:
+        def fail(device: Device, spins: int) -> Failure:
             why = (
                 f"Heap Ring has no room for {nbytes} bytes and no progress after {spins} spins ({state(device)}).\n"
                 f"- Heap size: {device.heap.size}"
             )
-            return FatalCode.HEAP_RING, _deadlock("Heap Ring", why, max(device.heap.size, nbytes), "PTO2_RING_HEAP")
+
+            def advise(needs: Needs) -> str:
+                # a buffer more than it takes: none crosses the end of the ring, so that much may stay empty there
+                least = needs.most[HEAP_BYTES] + needs.largest_bytes
+                return _recommend(least, "PTO2_RING_HEAP", f"{needs.most[HEAP_BYTES]} bytes")
+
+            return Failure(FatalCode.HEAP_RING, _deadlock("Heap Ring", why), advise)
 
         return cls(warn, fail)
 
@@ -82,10 +92,15 @@ class SpinTexts:
     def dep_pool(cls) -> SpinTexts:
         """Of a wait for an entry of a dependency list."""
 
-        def fail(device: Device, spins: int) -> tuple[FatalCode, str]:
+        def fail(device: Device, spins: int) -> Failure:
             size = device.deps.size
             why = f"All {size} entries are in use and no progress after {spins} spins."
-            return FatalCode.DEP_POOL, _deadlock("Dependency Pool", why, size, "PTO2_RING_DEP_POOL")
+
+            def advise(needs: Needs) -> str:
+                least = max(needs.most[DEP_ENTRIES], size + 1)
+                return _recommend(least, "PTO2_RING_DEP_POOL", f"{least} entries")
+
+            return Failure(FatalCode.DEP_POOL, _deadlock("Dependency Pool", why), advise)
 
         return cls(
             lambda device, spins: f"[DepPool] BLOCKED: used={device.deps.used}/{device.deps.size}, spins={spins}", fail
@@ -95,10 +110,15 @@ class SpinTexts:
     def tensor_map(cls) -> SpinTexts:
         """Of a wait for an entry of the map of tensors."""
 
-        def fail(device: Device, spins: int) -> tuple[FatalCode, str]:
+        def fail(device: Device, spins: int) -> Failure:
             used = device.map.used
             why = f"All {used} entries belong to active tasks and no progress after {spins} spins."
-            return FatalCode.FLOW_CONTROL, _deadlock("TensorMap Pool", why, used, "PTO2_TENSORMAP_POOL_SIZE")
+
+            def advise(needs: Needs) -> str:
+                least = max(needs.most[MAP_ENTRIES], used + 1)
+                return _recommend(least, "PTO2_TENSORMAP_POOL_SIZE", f"{least} entries")
+
+            return Failure(FatalCode.FLOW_CONTROL, _deadlock("TensorMap Pool", why), advise)
 
         return cls(lambda device, spins: f"[TensorMap] BLOCKED: used={device.map.used}, spins={spins}", fail)
 
@@ -107,7 +127,7 @@ class SpinTexts:
         """Of a wait for a free cluster."""
         return cls(
             lambda _device, spins: f"[Cluster] BLOCKED: no free cluster, spins={spins}",
-            lambda _device, _spins: (
+            lambda _device, _spins: Failure(
                 FatalCode.FLOW_CONTROL,
                 "FATAL: Cluster allocation deadlock — all clusters occupied",
             ),
@@ -119,7 +139,7 @@ class SpinTexts:
         """Of a wait for the tasks of a cluster."""
         return cls(
             lambda _device, spins: f"[Cluster] BLOCKED: tasks of cluster {cluster} run, spins={spins}",
-            lambda _device, spins: (
+            lambda _device, spins: Failure(
                 FatalCode.FLOW_CONTROL,
                 f"FATAL: Cluster wait deadlock — the tasks of cluster {cluster} made no progress after {spins} spins",
             ),
@@ -130,7 +150,7 @@ class SpinTexts:
         """Of a wait for the contents of a tensor."""
         return cls(
             lambda _device, spins: f"[Tensor] BLOCKED: spins={spins}",
-            lambda _device, spins: (
+            lambda _device, spins: Failure(
                 FatalCode.TENSOR_WAIT,
                 f"FATAL: Tensor wait timeout: a producer of the tensor is not complete after {spins} spins",
             ),
@@ -169,8 +189,8 @@ class Spin:
         """The first spin that sees what happens now."""
         return self.since_fs + -(-(now_fs - self.since_fs) // self._spin_fs) * self._spin_fs
 
-    def advance(self, now_fs: int, *, met: bool) -> None:
-        """Come to a spin: warn as often as is due. Errors: FatalError if it is one too many and the wait is not met."""
+    def advance(self, now_fs: int, *, met: bool) -> Failure | None:
+        """Come to a spin: warn as often as is due. Returns why the wait gives up, if it is one too many and not met."""
         spins = (now_fs - self.since_fs) // self._spin_fs
         while self._warned + self._every <= spins:
             self._warned += self._every
@@ -178,16 +198,21 @@ class Spin:
             self._device.record.warnings.append((at, f"{self._warning}{self._warned}"))
         self._warning = self._describe()
         if met:
-            return
+            return None
         if self._texts.counts_progress and self._progress() != self._mark:
             self._mark, self.since_fs, self._warned = self._progress(), now_fs, 0
         elif spins >= self._most:
-            raise FatalError(*self._texts.fail(self._device, spins))
+            return self._texts.fail(self._device, spins)
+        return None
 
 
-def _deadlock(name: str, why: str, size: int, variable: str) -> str:
-    """The text of the end of a wait for a resource of some size, which should have twice as much."""
-    return f"FATAL: {name} Deadlock Detected!\n{why}\nSolution:\nRecommended: {_power_of_two(2 * size)} ({variable})"
+def _deadlock(name: str, why: str) -> str:
+    """The text of the end of a wait for something of which there is too little; a recommendation follows."""
+    return f"FATAL: {name} Deadlock Detected!\n{why}\nSolution:\n"
+
+
+def _recommend(least: int, variable: str, taken: str) -> str:
+    return f"Recommended: {_power_of_two(least)} ({variable}; the open scopes take {taken})"
 
 
 def _power_of_two(least: int) -> int:

@@ -103,4 +103,9 @@ class TensorMap:
             self._chains[entry.bucket].remove(entry)
 
     def _bucket(self, tensor: Tensor) -> int:
-        return (tensor.buffer.address // self._settings.align_bytes) & (self._settings.tensormap_buckets - 1)
+        """The bucket of a buffer. The document leaves the hash open; this one, of the public runtime, folds the high bits of
+        the address onto the low ones, so that buffers a power of two apart do not share a bucket."""
+        key = tensor.buffer.address
+        key ^= key >> 16
+        key ^= key >> 32
+        return key & (self._settings.tensormap_buckets - 1)

@@ -32,14 +32,25 @@ class Overlap(IntEnum):
 
 
 class Buffer:
-    """Bytes that tensors are regions of; address 0: none yet. `owner` is the task with whose slot they are freed."""
+    """Bytes that tensors are regions of; address 0: none yet. `owner` is the task with whose slot they are freed.
 
-    __slots__ = ("address", "nbytes", "owner")
+    The bytes of a pipe tensor stay in the cluster of a group of tasks: it has `contents` of its own, and at its address
+    there is memory for the map of tensors to know it by, and no more.
+    """
+
+    __slots__ = ("address", "contents", "group", "nbytes", "owner")
 
     def __init__(self, address: int, nbytes: int) -> None:
         self.address = address
         self.nbytes = nbytes
         self.owner: Task | None = None
+        self.contents: np.ndarray | None = None  # uint8[nbytes] of a pipe tensor
+        self.group: int | None = None  # of its tasks, once one of them writes it
+
+    @property
+    def is_pipe(self) -> bool:
+        """Whether its bytes stay in a cluster."""
+        return self.contents is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +186,28 @@ def make_output_param(tensor: Tensor) -> Param:
 def make_inout_param(tensor: Tensor) -> Param:
     """A tensor that the task reads, then writes. Errors: as `make_input_param`."""
     return _tensor_param(ParamKind.INOUT, tensor)
+
+
+def make_pipe_out_param(tensor: Tensor) -> Param:
+    """PIPE_OUT: a tensor of `make_tensor` that the task writes for others on its cluster, without memory of the heap.
+
+    Errors: as `make_input_param`, and InvalidArgsError for a tensor that has memory.
+    """
+    param = _tensor_param(ParamKind.OUTPUT, tensor)
+    if tensor.buffer.address and not tensor.buffer.is_pipe:
+        raise InvalidArgsError("a PIPE_OUT tensor has memory; give one of make_tensor that no task has written")
+    if tensor.buffer.contents is None:
+        tensor.buffer.contents = np.zeros(tensor.buffer.nbytes, np.uint8)
+    return param
+
+
+def make_pipe_in_param(tensor: Tensor) -> Param:
+    """PIPE_IN: a tensor that the task reads, and that another on its cluster has written as PIPE_OUT. Errors: InvalidArgsError
+    for another tensor."""
+    param = _tensor_param(ParamKind.INPUT, tensor)
+    if not tensor.buffer.is_pipe:
+        raise InvalidArgsError("a PIPE_IN tensor is none that a task has written as PIPE_OUT; use make_input_param")
+    return param
 
 
 def make_scalar_param(value: int | float) -> Param:

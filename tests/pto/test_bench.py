@@ -207,6 +207,43 @@ def test_the_number_of_arguments_is_checked(tmp_path):
                 run_bench(path, "ascend_tiny")
 
 
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        ("None", None),
+        ("0", None),
+        ("3", "FATAL: the orchestration returned 3, which says that it failed (fatal code 9)"),
+        ("'ok'", "FATAL: invalid arguments: the orchestration returned 'ok', expected nothing, or 0 (fatal code 5)"),
+    ],
+)
+def test_what_the_orchestration_returns_is_looked_at(tmp_path, returned, sentence):
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace("def generate_inputs", f"    return {returned}\ndef generate_inputs"))
+    if sentence is None:
+        assert run_bench(path, "ascend_tiny").verified
+    else:
+        with pytest.raises(FatalError) as error:
+            run_bench(path, "ascend_tiny")
+        assert str(error.value) == sentence
+
+
+def test_an_orchestration_that_is_a_generator_submits_nothing_and_is_refused(tmp_path):
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace("def generate_inputs", "    yield\ndef generate_inputs"))
+    with pytest.raises(FatalError, match="the orchestration returned <generator object entry"):
+        run_bench(path, "ascend_tiny")
+
+
+def test_a_build_mode_is_of_the_runtime_that_builds_on_an_aicpu(tmp_path):
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace('"block_dim": 2', '"block_dim": 2, "build_mode": 0'))
+    assert run_bench(path, "ascend_tiny", backend="aicpu_build_graph").verified
+    with pytest.raises(
+        InputError, match="build_mode is of aicpu_build_graph, and bench 'mine' runs with tensormap_and"
+    ):
+        run_bench(path, "ascend_tiny")
+
+
 @pytest.mark.parametrize("bench", ["flash_attention", "fused_matmul", "paged_attention"])
 def test_a_run_does_not_depend_on_how_often_it_returns_to_the_engine(bench, monkeypatch):
     """Agents that may be called at once are, and the record is that of a run in which each call is an ask."""

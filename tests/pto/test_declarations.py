@@ -91,7 +91,8 @@ def declare(tmp_path, old, new):
         (
             '"block_dim": 2',
             '"block_dm": 2',
-            "RUNTIME_CONFIG: unknown key 'block_dm'; did you mean 'block_dim'? Known: aicpu_thread_num, block_dim, runtime",
+            "RUNTIME_CONFIG: unknown key 'block_dm'; did you mean 'block_dim'? Known: aicpu_thread_num, block_dim, build_mode, "
+            "runtime",
         ),
         (
             '"aicpu_thread_num": 2',
@@ -115,6 +116,11 @@ def declare(tmp_path, old, new):
         ),
         ('{"A": {"n": 4}}', "{}", "ALL_CASES is no mapping of cases to parameters; give one case at least"),
         (CASES, 'DEFAULT_CASE = ["A"]\nALL_CASES =', "DEFAULT_CASE: got ['A'], expected a case; known: A"),
+        (
+            '"block_dim": 2',
+            '"block_dim": 2, "build_mode": 2',
+            "RUNTIME_CONFIG: build_mode: got 2, expected 0 or 1",
+        ),
         (CASES, "RTOL = 'x'\nALL_CASES =", f"RTOL: got 'x', {AMOUNT}"),
         (CASES, "RTOL = float('nan')\nALL_CASES =", f"RTOL: got nan, {AMOUNT}"),
         (CASES, "ATOL = float('inf')\nALL_CASES =", f"ATOL: got inf, {AMOUNT}"),

@@ -36,6 +36,19 @@ def test_no_buffer_crosses_the_end_and_it_wraps_only_where_the_tail_has_gone():
     assert heap.used == 1024 - 192 + 128
 
 
+def test_an_empty_heap_has_room_for_all_wherever_its_last_buffer_ended():
+    for nbytes, at in ((512, 512), (448, 512), (576, 0), (1024, 0), (1025, None)):
+        heap = HeapRing(1024, 64)
+        heap.allocate(512)
+        heap.free_to(512)
+        assert heap.available == 1024
+        assert heap.used == 0
+        assert heap.find(nbytes) == at
+        assert heap.allocate(nbytes) == at
+        assert heap.used == (0 if at is None else nbytes)
+        assert heap.find(1024) == (0 if at is None else None)
+
+
 def test_available_is_the_larger_of_the_free_stretches():
     heap = HeapRing(1024, 64)
     heap.allocate(640)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
 import pytest
 
 from kernbench.engine import Session
@@ -17,6 +21,8 @@ from kernbench.pto.api import (
     make_inout_param,
     make_input_param,
     make_output_param,
+    make_pipe_in_param,
+    make_pipe_out_param,
     make_scalar_param,
     make_tensor,
     make_tensor_external,
@@ -33,9 +39,11 @@ from kernbench.pto.api import (
 )
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
+from kernbench.pto.launch import BuildMode
 from kernbench.pto.memory import HEAP_BASE
 from kernbench.pto.orchestrator import Backend
 from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.summary import occupancy_table
 from kernbench.pto.task import Shape
 from tests.engine.difference import describe_difference
 from tests.naive.engine import NaiveEngine
@@ -175,6 +183,28 @@ def test_outputs_are_packed_in_the_heap():
     at = []
     run(orchestrate)
     assert at == [0, 1024, 3072]
+
+
+def test_occupancy_is_in_the_order_of_time():
+    """A thread tells many consumers before it retires their producer, while the orchestrator publishes further tasks."""
+
+    def orchestrate(rt):
+        with PTO2_SCOPE(rt):
+            given = [make_input_param(out := make_tensor((4,), 1))]
+            submit(rt, make_output_param(out), kernel=0)
+            for _ in range(40):
+                submit(rt, *given)
+        for _ in range(300):
+            submit(rt)
+
+    kernels = {0: Kernel(0, "CUBE", "aic", cost=40_000.0), 1: Kernel(1, "LONG", "aiv", cost=200_000.0)}
+    outcome = run(orchestrate, kernels=kernels)
+    rows = outcome.record.occupancy
+    assert [row.fs for row in rows] == sorted(row.fs for row in rows)
+    assert occupancy_table(outcome)["time_ns"].is_sorted()
+    steps = [after.tasks - before.tasks for before, after in pairwise(rows)]
+    assert min(steps) < -1, "the slots of the scope are given back at once"
+    assert rows[-1].tasks == 0
 
 
 def test_slots_are_retired_in_order():
@@ -323,6 +353,27 @@ def test_tasks_that_wait_for_each_other_end_with_a_time_out():
     assert error.value.fatal_code == FatalCode.SCHEDULER_TIMEOUT
 
 
+@pytest.mark.parametrize("backend", Backend)
+def test_a_kernel_of_ten_seconds_is_a_scheduler_time_out(backend):
+    """One at the edge ends, and others that end meanwhile are progress."""
+
+    def orchestrate(rt, seconds, others):
+        made = {0: Kernel(0, "LONG", "aic", cost=1e9 * seconds), 1: Kernel(1, "SHORT", "aiv", cost=4e9)}
+        rt.orchestrator.device.kernels = made
+        submit(rt, kernel=0)
+        if others:
+            chain(rt, 3, 64)
+
+    for seconds, others in ((9.999, False), (15, True)):
+        run(lambda rt: orchestrate(rt, seconds, others), backend)  # noqa: B023
+    with pytest.raises(FatalError) as error:
+        run(lambda rt: orchestrate(rt, 10.001, False), backend)
+    assert str(error.value) == (
+        f"FATAL: Scheduler timeout: task 0 (LONG) does not end on cluster{backend == Backend.HOST:d}.aic: for 10 s no task was "
+        "dispatched and none ended; see what its kernel waits for, or set pto_runtime.scheduler_timeout_spins (fatal code 100)"
+    )
+
+
 @pytest.mark.parametrize("backend", [Backend.AICPU, Backend.RINGS])
 def test_the_contents_of_a_tensor_are_read_when_its_writers_are_complete(backend):
     read = []
@@ -379,6 +430,48 @@ def test_a_graph_is_built_task_by_task(backend):
 
     found = times(run(orchestrate, backend))
     assert found[2][0] > max(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("backend", [Backend.HOST, Backend.AICPU])
+def test_a_graph_that_is_built_first_has_room_for_so_many_tasks(backend):
+    assert len(run(lambda rt: chain(rt, 5), backend, most_static_tasks=5).record.tasks) == 5
+    with pytest.raises(InvalidArgsError, match=f"the graph has more than 4 tasks, which {backend.value} has room for"):
+        run(lambda rt: chain(rt, 5), backend, most_static_tasks=4)
+
+
+def test_the_orchestration_is_a_scope_as_a_whole():
+    """A task that is complete keeps its slot until the scope ends that it was submitted in, which is the function itself."""
+    seen = []
+
+    def orchestrate(rt):
+        for _ in range(2):
+            tensor = make_tensor((4,), 1)
+            submit(rt, make_output_param(tensor))
+            pto2_rt_get_tensor_data(rt, tensor)
+            seen.append(rt.orchestrator.device.ring.active)
+
+    outcome = run(orchestrate)
+    assert seen == [1, 2]
+    assert outcome.device.ring.active == 0
+
+
+def test_an_orchestration_may_look_at_the_memory_of_the_device():
+    def orchestrate(rt):
+        tensor = external(rt)
+        count = 1 + int(rt.read(tensor.address, (4,), "i32").sum())
+        for _ in range(count):
+            submit(rt, make_inout_param(tensor))
+
+    assert len(run(orchestrate, Backend.AICPU).record.tasks) == 1
+
+
+@pytest.mark.parametrize("build_mode", BuildMode)
+def test_a_graph_that_an_aicpu_builds_is_scheduled_beside_it_or_afterwards(build_mode):
+    made = replace(launch(Backend.AICPU), build_mode=build_mode)
+    outcome = made.run(lambda o: chain(PTO2Runtime(o), 20))
+    begun = min(row.start_fs for row in outcome.record.phases if row.phase == Phase.SCAN)
+    assert (begun >= outcome.orchestrated_fs) == (build_mode == BuildMode.BEFORE_SCHEDULERS)
+    assert len(outcome.record.tasks) == 20
 
 
 def test_spmd_calls_become_tasks_with_their_block_ids():
@@ -473,6 +566,69 @@ def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
     assert "cluster 0 is freed while 1 of its tasks are not complete" in str(error.value)
     with pytest.raises(InvalidArgsError, match="cluster 1 is not allocated"):
         run(lambda rt: pto2_rt_free_cluster(rt, 1))
+
+
+@pytest.mark.parametrize("backend", Backend)
+def test_pipe_tensors_order_the_tasks_of_a_cluster_and_take_no_heap(backend):
+    """PIPE_OUT and PIPE_IN are edges of the map as other tensors are, with a region of the least size."""
+    elements, seen = 1 << 18, []
+
+    def write(x):
+        x[...] = np.arange(elements)
+
+    def read(x, y):
+        y[...] = 2 * x
+        seen.append(float(y.sum()))
+
+    def orchestrate(rt):
+        for _ in range(3):
+            with PTO2_SCOPE(rt):
+                cluster, pipe = pto2_rt_allocate_cluster(rt), make_tensor((elements,), 1)
+                out = [make_pipe_out_param(pipe)]
+                pto2_rt_submit_task_clustered(rt, 0, PTO2_WORKER_CUBE, out, 1, cluster)
+                params = [make_pipe_in_param(pipe), make_output_param(make_tensor((elements,), 1))]
+                pto2_rt_submit_task_clustered(rt, 1, PTO2_WORKER_VECTOR, params, 2, cluster)
+
+    kernels = {0: Kernel(0, "W", "aic", write, 5000.0), 1: Kernel(1, "R", "aiv", read)}
+    outcome = run(orchestrate, backend, kernels)
+    found, cores = times(outcome), {row.task: outcome.device.cores[row.core].place for row in outcome.record.blocks}
+    for writer in (0, 2, 4):
+        assert found[writer + 1][0] > found[writer][1]
+        assert cores[writer].cluster == cores[writer + 1].cluster
+    assert seen == [2 * sum(range(elements))] * 3
+    if backend == Backend.RINGS:
+        assert max(row.heap_bytes for row in outcome.record.occupancy) <= 3 * (1024 + 4 * elements)
+
+
+@pytest.mark.parametrize(
+    ("orchestrate", "sentence"),
+    [
+        (
+            lambda rt: submit(rt, make_pipe_out_param(make_tensor((4,), 1))),
+            "task 0: a pipe tensor needs a cluster; submit the task with pto2_rt_submit_task_clustered",
+        ),
+        (
+            lambda rt: [pipe_on(rt, pipe, pto2_rt_allocate_cluster(rt)) for pipe in [make_tensor((4,), 1)] * 2],
+            "task 1: a pipe tensor of tasks on another cluster; submit it to the cluster of its writer",
+        ),
+        (
+            lambda rt: make_pipe_in_param(make_tensor((4,), 1)),
+            "a PIPE_IN tensor is none that a task has written as PIPE_OUT; use make_input_param",
+        ),
+        (
+            lambda rt: make_pipe_out_param(external(rt)),
+            "a PIPE_OUT tensor has memory; give one of make_tensor that no task has written",
+        ),
+    ],
+)
+def test_pipe_tensors_that_leave_their_cluster_are_refused(orchestrate, sentence):
+    with pytest.raises(InvalidArgsError) as error:
+        run(orchestrate)
+    assert str(error.value) == f"FATAL: invalid arguments: {sentence} (fatal code 5)"
+
+
+def pipe_on(rt, pipe, cluster):
+    pto2_rt_submit_task_clustered(rt, 1, PTO2_WORKER_VECTOR, [make_pipe_out_param(pipe)], 1, cluster)
 
 
 # arguments

@@ -27,6 +27,16 @@ def test_sizes_that_the_runtime_refuses(field, value, sentence):
     assert str(error.value) == f"FATAL: invalid arguments: {sentence} (fatal code 5)"
 
 
+def test_the_defaults_are_those_of_the_document():
+    settings = Settings.of(load_machine("ascend_910b2"))
+    assert (settings.task_window, settings.dep_pool, settings.tensormap_pool, settings.tensormap_buckets) == (
+        65536,
+    ) * 4
+    assert (settings.heap_bytes, settings.align_bytes, settings.packed_align_bytes) == (1 << 30, 64, 1024)
+    assert (settings.ready_shards, settings.aicpu_threads, settings.cleanup_interval) == (3, 4, 64)
+    assert (settings.notify_spins, settings.deadlock_spins, settings.most_static_tasks) == (10_000, 100_000, 131_072)
+
+
 def test_the_environment_sets_fields():
     assert read_environment({"PTO2_RING_TASK_WINDOW": "16", "PTO2_RING_HEAP": "1 MiB", "HOME": "/"}) == {
         "pto_runtime.task_window": 16,

@@ -40,6 +40,22 @@ def test_buffers_of_one_bucket_do_not_meet(tensor):
     assert tensors.visited == 2
 
 
+@pytest.mark.parametrize("apart", [1 << 10, 1 << 12, 1 << 20, 1 << 22, 1 << 24, 1 << 30])
+def test_buffers_that_are_a_power_of_two_apart_have_buckets_of_their_own(apart):
+    """Of 4 MiB buffers, such as tiles of weights, one look-up would else pass all the others."""
+    tensors, buffers = make_map(), [make_tensor_external((1 << 32) + at * apart, (64,), 1) for at in range(64)]
+    for producer, tensor in enumerate(buffers):
+        tensors.insert(tensor, producer)
+    assert [find(tensors, tensor) for tensor in buffers] == [[(at, Overlap.COVERED)] for at in range(64)]
+    assert tensors.visited == 64
+
+
+def test_views_of_a_buffer_share_its_bucket(tensor):
+    tensors = make_map()
+    tensors.insert(tensor.view((16,), (48,)), 0)
+    assert find(tensors, tensor) == [(0, Overlap.COVERED)]
+
+
 def test_a_look_up_cuts_the_stale_end_off_and_visits_it_no_more(tensor):
     tensors = make_map()
     for producer in range(10):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernbench.errors import DeadlockError
 from kernbench.pto.api import (
     PTO2_WORKER_CUBE,
     PTO2Runtime,
@@ -13,6 +12,7 @@ from kernbench.pto.api import (
     pto2_rt_submit_task,
     pto2_rt_submit_task_spmd,
 )
+from kernbench.pto.fatal import FatalCode, FatalError
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.tpipe import Direction, GlobalTensor, RecordEvent, TileSplitAxis, TPipe, TPipeError, global_tensor
 from tests.pto.graphs import launch
@@ -21,9 +21,9 @@ NO_SPLIT, UP_DOWN, LEFT_RIGHT = TileSplitAxis
 C2V, V2C, BOTH = Direction
 
 
-def run(cube, vector, nbytes=1 << 20):
+def run(cube, vector, nbytes=1 << 20, **fields):
     """Run the two functions on one cluster; each gets an address of `nbytes`. Returns float32[...] what is there at the end."""
-    made = launch(kernels={0: Kernel(0, "MIX", "mix", cube=cube, vector=vector)})
+    made = launch(kernels={0: Kernel(0, "MIX", "mix", cube=cube, vector=vector)}, **fields)
     device = made.device()
     address = device.memory.allocate(nbytes)
     outcome = made.run(
@@ -458,5 +458,29 @@ def test_a_producer_ends_when_all_that_it_pushed_is_free(slots):
 
 
 def test_a_pop_that_nobody_pushes_for_is_a_deadlock_that_names_its_flag():
-    with pytest.raises(DeadlockError, match=r"cluster0 flag 0 of vector core 0"):
+    with pytest.raises(FatalError) as error:
         run(pushes(1), pops(2))
+    assert error.value.fatal_code == FatalCode.SCHEDULER_TIMEOUT
+    assert str(error.value).startswith("FATAL: Scheduler timeout: task 0 (MIX) never ends: ")
+    assert "cluster0 flag 0 of vector core 0" in str(error.value)
+
+
+@pytest.mark.parametrize("call", ["TLOAD", "TADDS"])
+def test_a_function_that_never_ends_is_a_scheduler_time_out(call):
+    """Of transfers, and of operations alone, which others need not wait for."""
+
+    def cube(core, base):
+        while call == "TLOAD":
+            core.TLOAD(global_tensor(base, (16,)))
+
+    def vector(core, base):
+        while call == "TADDS" and core.get_subblockid():
+            core.TADDS(np.zeros(16, np.float32), 1)
+
+    with pytest.raises(FatalError) as error:
+        run(cube, vector, scheduler_timeout_spins=10_000)
+    core = "aic" if call == "TLOAD" else "aiv1"
+    assert str(error.value) == (
+        f"FATAL: Scheduler timeout: task 0 (MIX) does not end on cluster0.{core}: for 0.0005 s no task was dispatched and none "
+        "ended; see what its kernel waits for, or set pto_runtime.scheduler_timeout_spins (fatal code 100)"
+    )
