@@ -50,7 +50,7 @@ class Bench:
     description: str
     parameters: Mapping[str, Scalar]  # defaults
     file: Path
-    run: Callable[..., object] | None  # None: the text of its file was read, and the file did not run
+    run: Callable[..., object]
     live: bool = False  # its kernels branch on data, so they run while the machine does
     fields: Callable[..., Mapping[str, object]] | None = None  # of the topology, from the parameters
     choices: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
@@ -107,7 +107,6 @@ class Bench:
 
     def call(self, torch: object, parameters: Mapping[str, object]) -> None:
         """Run the function. Errors: RunError with the line that raised, LimitError; a KernBenchError stays as it is."""
-        assert self.run is not None
         try:
             with np.errstate(all="ignore"):  # overflow gives inf, as on the device
                 self.run(torch, **parameters)
@@ -334,7 +333,12 @@ def read_file(path: Path) -> tuple[Bench, ...]:
 
 def _read(path: Path, doc: str, one: DeclaredBench) -> Bench:
     docs = (doc, one.doc)
-    return Bench(one.name, one.description, one.parameters, path, None, one.live, None, one.choices, docs, one.line)
+    return Bench(one.name, one.description, one.parameters, path, _refuse, one.live, None, one.choices, docs, one.line)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    """Stands for the function of a bench whose text was read. Errors: InputError."""
+    raise InputError("a bench that was looked at cannot run")
 
 
 def _declares(path: Path, name: str) -> bool:
