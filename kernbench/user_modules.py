@@ -2,7 +2,7 @@
 
 An exception of such a file becomes one sentence with the line that raised. All code of users comes through here, so a process
 that may run some files alone, as a job of the viewer, is told here which: the variable KERNBENCH_CODE has what `permit`
-returns. Shipped files may always run.
+returns. Nor does a command that only looks run them: what they declare is read from their text. Shipped files may always run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +23,22 @@ from kernbench.library import is_file, is_shipped_code, show_path
 from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 
 PERMITTED = "KERNBENCH_CODE"
+_looks: ContextVar[bool] = ContextVar("looks", default=False)
+
+
+@contextmanager
+def looking() -> Generator[None]:
+    """Run no file of the user in the block: who needs what one declares asks `is_read`, and reads its text."""
+    token = _looks.set(True)
+    try:
+        yield
+    finally:
+        _looks.reset(token)
+
+
+def is_read(path: Path) -> bool:
+    """Whether a file is read here and not run: one that did not come with KernBench, in a block of `looking`."""
+    return _looks.get() and not is_shipped_code(path)
 
 
 def note_code(files: Iterable[Path]) -> dict[str, str]:
@@ -66,6 +84,8 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
         text = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {what} {show_path(path)}: {error.strerror}") from error
+    if is_read(path):
+        raise InputError(f"{what} {show_path(path)} would have to run, and to look at what there is runs nothing")
     _check_permitted(path, text, what)
     try:
         with uncover_interruption():

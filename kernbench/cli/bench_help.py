@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
-
 import click
 
 from kernbench.errors import KernBenchError
+from kernbench.user_modules import looking
 
 _WORDS = "kernbench.words"  # of the command line, in the context
 
@@ -29,7 +27,7 @@ class BenchCommand(click.Command):
         from kernbench.runs.bench import find_bench
 
         try:
-            with redirect_stdout(sys.stderr):  # keep prints of the bench out of the help
+            with looking():
                 found = find_bench(name)
         except KernBenchError as error:
             formatter.write_paragraph()

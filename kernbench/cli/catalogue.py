@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernbench import library
-from kernbench.cli.declared_benches import find_declared
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.runs.declared_benches import find_declared
 from kernbench.schema.guards import is_mapping
 
 # The folder of each kind, as `library` knows it, in the order of `kernbench list`.

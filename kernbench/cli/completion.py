@@ -21,10 +21,11 @@ from click.core import ParameterSource
 from click.shell_completion import BashComplete, CompletionItem, ZshComplete, add_completion_class
 
 from kernbench import library
-from kernbench.cli.declared_benches import find_cases, find_declared
 from kernbench.errors import KernBenchError
 from kernbench.modes import Mode
+from kernbench.runs.declared_benches import find_cases, find_declared
 from kernbench.schema.guards import is_mapping
+from kernbench.user_modules import looking
 
 TOPOLOGY = "topology."
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -283,7 +284,7 @@ def _find_fields(path: Path) -> dict[str, list[str]]:
     from kernbench.machine.topology import read_topology
     from kernbench.schema.described import SHEETS, describe_fields
 
-    with suppress(KernBenchError):
+    with suppress(KernBenchError), looking():
         family = read_topology(path, {}).family
         kinds = family.kinds()
         return {

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from kernbench.cli.screen import say
 from kernbench.cli.show_sweep import values_of
+from kernbench.library import show_path
 from kernbench.modes import Mode
 from kernbench.text import plural
+from kernbench.user_modules import is_read
 
 if TYPE_CHECKING:
     from kernbench.sweep.estimate import Estimate
@@ -22,20 +25,26 @@ UNITS = (("h", 3600.0), ("min", 60.0))
 
 
 def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
-    """Print the plan and the estimates of a sweep; trial runs are not kept."""
+    """Print the plan and the estimates of a sweep; trial runs are not kept.
+
+    Where only looking is allowed, a sweep that would run files of the user has no trial, and so no figures.
+    """
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.progress import status_line
     from kernbench.sweep.auto import plan_events
     from kernbench.sweep.estimate import BUDGET_S, count_programs, estimate
+    from kernbench.sweep.fingerprints import note_inputs
 
     auto = plan.grid.mode == Mode.AUTO
     budget_s = BUDGET_S / 2 if auto else BUDGET_S
-    announce_compiling()
+    unread = [path for path in note_inputs(plan.grid, plan.inputs) if is_read(Path(path))]
+    if not unread:
+        announce_compiling()
     with status_line() as tell:
-        tell("trying a few points")
+        tell("counting the points" if unread else "trying a few points")
         plans = [plan, plan_events(plan)] if auto else [plan]
         with ThreadPoolExecutor() as threads:  # each waits for the process of its trials
-            guess, *others = threads.map(partial(estimate, workers=workers, budget_s=budget_s), plans)
+            guess, *others = threads.map(partial(estimate, workers=workers, budget_s=budget_s, tries=not unread), plans)
     most = others[0] if others else None
     machines = plan.points.count_machines()
     programs = count_programs(plan.points)
@@ -46,6 +55,7 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
         if most is not None:
             figures["most_events"] = {"points": most.points, **_figures(most)}
         asked = {"workload": grid.workload, "topology": grid.topology, "mode": grid.mode}
+        figures["not_run"] = unread
         click.echo(json.dumps({"sweep": grid.name, **asked, **counts, **figures, "out": str(plan.directory)}))
         return
     swept = "; ".join(f"{axis.name} {values_of(axis)}" for axis in grid.axes)
@@ -59,7 +69,10 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     else:
         say(f"{plural(plan.most_points, 'point')}, {which}")
         say(f"{guess.points:,} of the points {_are(guess.points)} not in {plan.directory} yet")
-    if most is None:
+    if unread and guess.points:
+        shown = ", ".join(map(show_path, unread))
+        say(f"how long, and in how much memory, only running {shown} tells; --try runs a few points")
+    elif most is None:
         say(_effort(guess))
     else:
         say(f"bounds: {_effort(guess)}")

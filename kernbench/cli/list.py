@@ -15,6 +15,7 @@ from kernbench.cli.catalogue import KINDS, TITLES, Entry, list_entries
 from kernbench.cli.screen import complain, say, show
 from kernbench.library import show_path
 from kernbench.report.text_table import Field, figures_table
+from kernbench.user_modules import looking
 
 if TYPE_CHECKING:
     from kernbench.runs.bench import Bench
@@ -31,7 +32,8 @@ KEYS = {"machine": "topologies", "sweep": "sweeps", "pto": "pto", "pto-sweep": "
 def command(words: tuple[str, ...], kind: str | None, as_json: bool) -> None:
     """List benches, machines and sweeps; with WORDS all that has these in its name, kind or description.
 
-    Files of the working directory's benches/, topology/ and sweeps/ come first; then those that came with KernBench. With
+    Files of the working directory's benches/, topology/ and sweeps/ come first; then those that came with KernBench. Yours
+    are read, not run; a default that their text does not give is shown as it is written. With
     WORDS or --kind, model sheets and collective algorithms are listed too. A file that cannot be read is named on stderr;
     the rest is listed, and the exit code is 0.
     """
@@ -57,7 +59,7 @@ def _benches(words: Sequence[str]) -> tuple[list[tuple[int, Bench]], list[tuple[
     """The benches of PEs, and of Tanto programs, each with its index in the whole list."""
     from kernbench.runs.bench import list_benches, list_tanto_benches
 
-    with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
+    with looking(), redirect_stdout(sys.stderr):  # keep prints of shipped bench files out of the output
         both = [list(enumerate(some)) for some in (list_benches(), list_tanto_benches())]
     sim, tanto = ([(at, bench) for at, bench in some if _as_entry(bench).matches(words)] for some in both)
     return sim, tanto

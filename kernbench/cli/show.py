@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +14,7 @@ from kernbench.cli.catalogue import KINDS, TITLES, kinds_of_file, names_of
 from kernbench.cli.screen import say
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import exists, is_file, is_path
+from kernbench.user_modules import looking
 
 if TYPE_CHECKING:
     from kernbench.cli.shown import Shown
@@ -41,7 +40,7 @@ def command(names: tuple[str, ...], kind: str | None, diff: bool, assignments: t
     from kernbench.cli.shown import print_shown
 
     overrides = read_fields(assignments)
-    with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
+    with looking():
         shown, also = _difference(names, kind, overrides) if diff else _one(names, kind, overrides)
     for other in also:
         say(f"{names[0]} is also a {TITLES[other]}; --kind {other} shows it", err=True)

@@ -15,7 +15,13 @@ from kernbench.runs.bench import Bench, find_bench
 from kernbench.runs.parameter_docs import split_docstring
 
 COLUMNS = {"field": "parameter", "default": "default", "allowed": "may be", "meaning": "meaning"}
-_TYPES = {"int": "whole number", "float": "number", "bool": "true, false", "str": "text"}
+_TYPES = {
+    "Written": "what only running the file tells",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true, false",
+    "str": "text",
+}
 
 
 def show_bench(name: str, prefix: str | None) -> Shown:

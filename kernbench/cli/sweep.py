@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,11 @@ from kernbench.cli.main import Settings, stopped_code
 from kernbench.cli.progress import status_line
 from kernbench.cli.screen import say, show
 from kernbench.cli.sweep_progress import show_progress, tell_assignments
-from kernbench.errors import RunError
+from kernbench.errors import InputError, RunError
 from kernbench.modes import SWEEP_MODES
 from kernbench.sweep.row import OK
 from kernbench.text import plural
+from kernbench.user_modules import looking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +78,14 @@ MOST_SHOWN = 3  # failed points named one by one
     metavar="N",
     help="Keep a trace of the N-th point, from 1 in the order of the table; may be repeated.",
 )
-@click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Check the grid; say what would run, how long and in how much memory. Your Python files are read, not run.",
+)
+@click.option(
+    "--try", "tries", is_flag=True, help="With --dry-run: run your Python files too, to try a few points of them."
+)
 @options.AS_JSON
 @click.pass_obj
 def command(
@@ -98,6 +106,7 @@ def command(
     op_limit: int | None,
     traced: tuple[int, ...],
     dry_run: bool,
+    tries: bool,
     as_json: bool,
 ) -> int:
     """Run a bench, or the traffic of a pattern, at every point of a grid.
@@ -115,8 +124,12 @@ def command(
 
     if out is not None:
         check_directory(out)
-    requested = read_asked(grid, assignments, topology, mode, objectives, save)
-    with status_line() as tell:
+    if tries and not dry_run:
+        raise InputError("--try goes with --dry-run; without it the points run")
+    looks = looking if dry_run and not tries else nullcontext
+    with looks():
+        requested = read_asked(grid, assignments, topology, mode, objectives, save)
+    with status_line() as tell, looks():
         tell("planning the points")
         from kernbench.sweep.plan import plan_sweep
         from kernbench.sweep.point_traces import check_points
@@ -133,7 +146,8 @@ def command(
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
-        show_plan(plan, workers, as_json=as_json)
+        with looks():
+            show_plan(plan, workers, as_json=as_json)
         return 0
     return _run(plan, workers, scheduler, traced, forms, fail_fast=fail_fast, as_json=as_json)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -130,7 +131,7 @@ def run(
         defines=defines,
         rounding=rounding,
         numbers=not no_data,
-        python=[file for spec in known for file in files.list_python(spec)],
+        python=_list_python(files, known),
         machine=device.machine,
     )
     asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
@@ -158,6 +159,15 @@ def _try_load(path: Path) -> ProgramSpec | KernBenchError:
         return load_program(path)
     except KernBenchError as error:
         return error
+
+
+def _list_python(files: KernelFiles, programs: Sequence[ProgramSpec]) -> list[Path]:
+    """The Python files that hold kernels of programs; where one is not there, running the program says so."""
+    found = list[Path]()
+    for program in programs:
+        with suppress(InputError):
+            found += [file for file in files.list_files(program) if file.suffix == ".py"]
+    return found
 
 
 def _get(spec: ProgramSpec | KernBenchError) -> ProgramSpec:

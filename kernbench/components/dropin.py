@@ -9,6 +9,7 @@ A mistake of a drop-in is one sentence with file and line (see `ports`).
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 from collections.abc import Mapping
@@ -16,12 +17,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import PydanticUndefinedAnnotation
+from pydantic import Field, PydanticUndefinedAnnotation, create_model
 
 from kernbench.components.part import Part
 from kernbench.errors import InputError
 from kernbench.library import show_path
-from kernbench.user_modules import execute
+from kernbench.python_text import PythonText, read_python
+from kernbench.schema import fields
+from kernbench.schema.sheet import load_sheet
+from kernbench.user_modules import execute, is_read
+
+_TYPES = {"int": int, "float": float, "bool": bool, "str": str}
 
 
 def find_file(sheet: Path) -> Path | None:
@@ -48,10 +54,43 @@ def make(file: Path, sha256: str, parameters: Mapping[str, Any], standard: type[
 def load_class(file: Path, standard: type[Part]) -> type[Part]:
     """The class in a file that replaces a standard part; it gets the ports of that part.
 
+    Where files are read and not run it is a part without ports, with the fields that the file and its sheet declare.
+
     Errors: InputError for a file that does not load, has no or several parts, or a part of another kind, without a port, or
     with a field of an undefined type.
     """
-    return _load(file, hash_file(file), standard)
+    return _read(file, standard) if is_read(file) else _load(file, hash_file(file), standard)
+
+
+def _read(file: Path, standard: type[Part]) -> type[Part]:
+    """What stands for the class of a file that is not run. Errors: InputError as `read_python`, and for a sheet beside it."""
+    text = read_python(file, "drop-in")
+    own = [node for node in text.tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+    bases = {ast.unparse(base).rpartition(".")[2] for node in own for base in node.bases}
+    base = standard if standard.__name__ in bases else Part
+    lines = [line for node in own for line in node.body if isinstance(line, ast.AnnAssign)]
+    declared = [line for line in lines if "ClassVar" not in ast.unparse(line.annotation)]
+    found: dict[str, Any] = {
+        line.target.id: _field(text, line) for line in declared if isinstance(line.target, ast.Name)
+    }
+    _, parameters = load_sheet(str(file.with_suffix(".yaml")), standard.kind)
+    for name in parameters.value:
+        if name not in base.model_fields:
+            found.setdefault(name, (Any, Field()))
+    made: Any = create_model(own[0].name if own else file.stem, __base__=base, **found)
+    made.kind = standard.kind
+    return made
+
+
+def _field(text: PythonText, line: ast.AnnAssign) -> tuple[Any, Any]:
+    """The type of a field, if it is one of ours or Python's own, and what is said of the field."""
+    written = ast.unparse(line.annotation).rpartition(".")[2]
+    kind = _TYPES.get(written) or getattr(fields, written, Any)
+    call = line.value if isinstance(line.value, ast.Call) else None
+    words = {word.arg: text.value(word.value) for word in call.keywords} if call else {}
+    default = text.value(call.args[0]) if call and call.args else words.get("default", ...)
+    default = text.value(line.value) if line.value is not None and call is None else default
+    return kind, Field(default, description=words.get("description"))
 
 
 @lru_cache(maxsize=64)

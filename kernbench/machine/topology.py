@@ -14,7 +14,7 @@ from kernbench.machine.machine import DropIn
 from kernbench.schema.model import Model, check, leaf_paths
 from kernbench.schema.topology import complete, family_of, load_tree, overlay
 from kernbench.schema.yaml import Marked
-from kernbench.user_modules import line_of
+from kernbench.user_modules import is_read, line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,9 @@ def _check_ports(parsed: ParsedTopology, tree: Marked) -> None:
     Errors: as `ports.check`, and InputError for a class that raises when it is made.
     """
     standard, classes = FAMILIES[family_of(tree, FAMILIES)].parts(), parsed.family.parts()
-    for part in parsed.dropins:
+    for part, file in parsed.dropins.items():
+        if is_read(file):
+            continue  # what stands for its class has none
         try:
             made = check(classes[part], tree.value[part])
         except InputError:

@@ -8,12 +8,12 @@ RUNTIME_CONFIG (runtime, aicpu_thread_num, block_dim), ALL_CASES (parameters by 
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -40,10 +40,11 @@ from kernbench.pto.launch import BuildMode, Launch, Outcome
 from kernbench.pto.orchestrator import Backend, Orchestrator
 from kernbench.pto.settings import Settings, check_family
 from kernbench.pto.summary import FS_PER_US
-from kernbench.schema.guards import is_whole
+from kernbench.python_text import Written, read_python
+from kernbench.schema.guards import is_mapping, is_whole
 from kernbench.schema.scalars import read_parameter
 from kernbench.units import unit_of
-from kernbench.user_modules import execute, line_of, raised
+from kernbench.user_modules import execute, is_read, line_of, raised
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -112,18 +113,21 @@ def list_benches() -> list[PtoBench]:
 
 
 def _load(path: Path, files: Sequence[Path]) -> PtoBench:
-    modules = [execute(file, "benches_pto", "bench") for file in files]
-    held: dict[str, Any] = {}
-    for module in modules:
-        held |= vars(module)
     where = library.show_path(path)
+    modules = [_read(file) if is_read(file) else vars(execute(file, "benches_pto", "bench")) for file in files]
+    held: dict[str, Any] = {name: value for module in modules for name, value in module.items()}
+    for name in NEEDED:
+        if isinstance(held.get(name), Written):
+            raise InputError(
+                f"{where}: {name} is {held[name]}, which only running the bench gives; kernbench pto run runs it"
+            )
     check_declarations(held, where)
     cases: Mapping[str, Any] = held["ALL_CASES"]
     return PtoBench(
         name=path.stem.replace("_", "-"),
         file=path,
         sources=tuple(files),
-        description=_first_line(modules),
+        description=_first_line([module.get("__doc__") for module in modules]),
         kernels=read_kernels(held["KERNELS"], where),
         entry=held[held["ORCHESTRATION"]["function_name"]],
         config=held.get("aicpu_orchestration_config"),
@@ -138,8 +142,36 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
     )
 
 
-def _first_line(modules: Sequence[ModuleType]) -> str:
-    return next((text.strip().splitlines()[0].rstrip(".") for m in modules if (text := m.__doc__ or "").strip()), "")
+def _read(file: Path) -> dict[str, Any]:
+    """What the text of a file gives to each name of its module; functions, and what it imports, are there and cannot be called.
+
+    Errors: InputError as `read_python`.
+    """
+    text = read_python(file, "bench")
+    functions = [node.name for node in text.tree.body if isinstance(node, ast.FunctionDef)]
+    imported = [one for node in text.tree.body if isinstance(node, ast.Import | ast.ImportFrom) for one in node.names]
+    named = dict.fromkeys([*functions, *(one.asname or one.name for one in imported)], _refuse_call)
+    known = {name: text.value_of(name) for name in text.constants}
+    needed = {name: value for name, value in known.items() if name in NEEDED or not isinstance(value, Written)}
+    kernels = needed.get("KERNELS")
+    if isinstance(kernels, list):
+        needed["KERNELS"] = [_name_functions(kernel) for kernel in cast("list[Any]", kernels)]
+    return {**named, **needed, "__doc__": text.doc}
+
+
+def _name_functions(kernel: Any) -> Any:
+    """A kernel of KERNELS with what cannot be called in place of what its text does not give."""
+    if not is_mapping(kernel):
+        return kernel
+    return {name: _refuse_call if isinstance(value, Written) else value for name, value in kernel.items()}
+
+
+def _refuse_call(*_: object) -> NoReturn:
+    raise InputError("a bench of task graphs that was looked at cannot run")
+
+
+def _first_line(docs: Sequence[str | None]) -> str:
+    return next((text.strip().splitlines()[0].rstrip(".") for text in docs if text and text.strip()), "")
 
 
 @dataclass(frozen=True, slots=True)

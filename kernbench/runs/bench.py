@@ -5,7 +5,8 @@ parameters, whose defaults are the documentation of what `--set` may change and 
 `./benches` come first and hide shipped benches of the same name; within one folder a name stands for one bench.
 
 A file that does not load is skipped with a warning. It is an error for the bench that it was to hold: the one that its file is
-named after, or one that is found nowhere else.
+named after, or one that is found nowhere else. A bench that is asked for by its name runs the file that declares it; others
+are read for that, not run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
@@ -25,10 +27,12 @@ from kernbench import library
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, KernBenchError, LimitError, RunError, error_text, shorten, suggest
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached
+from kernbench.python_text import Written
+from kernbench.runs.declared_benches import DeclaredBench, read_declared
 from kernbench.runs.parameter_docs import split_docstring
 from kernbench.schema.scalars import Scalar, read_parameter
 from kernbench.units import unit_of
-from kernbench.user_modules import execute, line_of, raised
+from kernbench.user_modules import execute, is_read, line_of, looking, raised
 
 TANTO = "tanto-"  # what names of benches of Tanto programs begin with
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -50,6 +54,8 @@ class Bench:
     live: bool = False  # its kernels branch on data, so they run while the machine does
     fields: Callable[..., Mapping[str, object]] | None = None  # of the topology, from the parameters
     choices: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
+    docs: tuple[str | None, str | None] = (None, None)  # docstrings of its file and its function
+    line: int | None = None  # of its function
 
     def __repr__(self) -> str:
         return f"<Bench {self.name}: {self.description}; .parameters, .text, .file>"
@@ -57,13 +63,12 @@ class Bench:
     @property
     def text(self) -> str:
         """What its file and its function say, without the parameters."""
-        said = (getattr(self.run, "__globals__", {}).get("__doc__"), self.run.__doc__)
-        return "\n\n".join(text for one in said if (text := split_docstring(one)[0]))
+        return "\n\n".join(text for one in self.docs if (text := split_docstring(one)[0]))
 
     @property
     def meanings(self) -> dict[str, str]:
         """What parameters mean, by the section `Parameters:` of the function's docstring; not all need be there."""
-        return split_docstring(self.run.__doc__)[1]
+        return split_docstring(self.docs[1])[1]
 
     @property
     def files(self) -> list[Path]:
@@ -119,7 +124,7 @@ class Bench:
     @property
     def place(self) -> str:
         """`file:line` of its function."""
-        return _place(self.run, self.file)
+        return _place(self.file, self.line)
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, for `kernbench list --json`."""
@@ -154,27 +159,18 @@ def bench(
     for a parameter without a default of type int, float, str or bool, and for choices without the default.
     """
     if callable(name):
-        raise InputError(f"{_place(name, _file(name))}: @bench has no name; write @bench('a-name', 'what it does')")
+        raise InputError(
+            f"{_place(_file(name), _line(name))}: @bench has no name; write @bench('a-name', 'what it does')"
+        )
 
     def register(function: Function) -> Function:
-        file = _file(function)
-        if not _is_kebab(name):
-            raise InputError(
-                f"{_place(function, file)}: bench name {name!r} is not kebab-case; write it as 'vector-add'"
-            )
-        if not description.strip():
-            raise InputError(
-                f"{_place(function, file)}: bench {name!r} has no description; write @bench({name!r}, 'what it does')"
-            )
-        parameters = _parameters(function, name, file)
+        file, line = _file(function), _line(function)
+        given = list(inspect.signature(function).parameters.values())
+        defaults = {one.name: one.default for one in given[1:]}
         listed = {parameter: tuple(values) for parameter, values in (choices or {}).items()}
-        for parameter, values in listed.items():
-            if parameters.get(parameter) not in values:
-                raise InputError(
-                    f"{_place(function, file)}: choices of bench {name!r} for {parameter!r} lack its default; "
-                    "name a parameter, and all values that it takes"
-                )
-        found = Bench(name, description, parameters, file, function, live, fields, listed)
+        docs = (getattr(function, "__globals__", {}).get("__doc__"), function.__doc__)
+        found = Bench(name, description, defaults, file, function, live, fields, listed, docs, line)
+        _check(found, takes_context=bool(given) and given[0].kind in _POSITIONAL)
         _loading.append(found)
         setattr(function, _ATTRIBUTE, found)
         return function
@@ -186,19 +182,30 @@ def _is_kebab(name: object) -> bool:
     return isinstance(name, str) and _KEBAB.fullmatch(name) is not None
 
 
-def _parameters(function: Callable[..., object], name: str, file: Path) -> dict[str, Scalar]:
-    given = list(inspect.signature(function).parameters.values())
-    if not given or given[0].kind not in _POSITIONAL:
+def _check(b: Bench, *, takes_context: bool) -> None:
+    """Errors: InputError for what a bench may not declare."""
+    if not _is_kebab(b.name):
+        raise InputError(f"{b.place}: bench name {b.name!r} is not kebab-case; write it as 'vector-add'")
+    if not b.description.strip():
+        raise InputError(f"{b.place}: bench {b.name!r} has no description; write @bench({b.name!r}, 'what it does')")
+    if not takes_context:
         raise InputError(
-            f"{_place(function, file)}: the function of bench {name!r} does not take the context; write it as run(torch, ...)"
+            f"{b.place}: the function of bench {b.name!r} does not take the context; write it as run(torch, ...)"
         )
-    for parameter in given[1:]:
-        if not isinstance(parameter.default, Scalar):
+    defaults = dict[str, object](b.parameters)  # as its function has them
+    for parameter, default in defaults.items():
+        if not isinstance(default, bool | int | float | str):
             raise InputError(
-                f"{_place(function, file)}: parameter {parameter.name!r} of bench {name!r} has no plain default; "
-                f"give it one, such as {parameter.name}=512"
+                f"{b.place}: parameter {parameter!r} of bench {b.name!r} has no plain default; "
+                f"give it one, such as {parameter}=512"
             )
-    return {parameter.name: parameter.default for parameter in given[1:]}
+    for parameter, values in b.choices.items():
+        default = b.parameters.get(parameter)
+        if default not in values and not isinstance(default, Written):
+            raise InputError(
+                f"{b.place}: choices of bench {b.name!r} for {parameter!r} lack its default; "
+                "name a parameter, and all values that it takes"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,28 +238,33 @@ def replaces_shipped(b: Bench) -> bool:
     ours = (library.shipped() / "benches").resolve()
     if b.file.parent == ours or not ours.is_dir():
         return False
-    shipped = _in_folder(ours)[0].get(b.name)
-    return shipped is not None and library.differs(b.file, shipped.file)
+    return any(library.differs(b.file, path) for path in sorted(ours.glob("[!_.]*.py")) if _declares(path, b.name))
 
 
-def _search(kind: str = "benches") -> tuple[dict[str, Bench], list[_Skipped]]:
+def _search(kind: str = "benches", name: str | None = None) -> tuple[dict[str, Bench], list[_Skipped]]:
+    """The benches of a kind by name, and what is skipped. With a name, files that do not declare it are not run."""
     found: dict[str, Bench] = {}
     skipped: list[_Skipped] = []
     for folder in dict.fromkeys(folder.resolve() for folder in library.folders(kind)):
-        benches, unusable = _in_folder(folder)
+        benches, unusable = _in_folder(folder, name)
         found = benches | found
         skipped += unusable
     return found, skipped
 
 
-def _in_folder(folder: Path) -> tuple[dict[str, Bench], list[_Skipped]]:
+def _in_folder(folder: Path, only: str | None = None) -> tuple[dict[str, Bench], list[_Skipped]]:
     found: dict[str, list[Bench]] = {}
     skipped: list[_Skipped] = []
     for path in sorted(folder.glob("*.py")):
         if path.name[0] in "_.":
             continue
         try:
-            for b in load_file(path):
+            read = (
+                read_file(path)
+                if is_read(path) or (only is not None and not _may_hold(path, only))
+                else load_file(path)
+            )
+            for b in read:
                 found.setdefault(b.name, []).append(b)
         except KernBenchError as error:
             skipped.append(_Skipped(str(error), path.stem.replace("_", "-")))
@@ -294,8 +306,54 @@ def load_file(path: Path) -> tuple[Bench, ...]:
         raise InputError(f"bench file {library.show_path(path)} is no file; remove it, or give a Python file")
     key = (path, stat.st_mtime_ns, stat.st_size)
     if key not in _loaded:
+        if is_read(path):
+            return read_file(path)
         _loaded[key] = _execute(path)
     return _loaded[key]
+
+
+def read_file(path: Path) -> tuple[Bench, ...]:
+    """The benches that a file declares in its text, without running it; defaults that this does not give are `Written`.
+
+    Errors: InputError for a file that cannot be read, is no Python, or has a bench that cannot be or whose name is not there.
+    """
+    found = read_declared(path)
+    if found.unread:
+        raise InputError(
+            f"{_place(path, found.unread[0])}: the text does not give the name of this bench, and looking runs nothing; "
+            f"kernbench run {library.show_path(path)} runs it"
+        )
+    if not found.benches:
+        raise _without_bench(path)
+    benches = [_read(path, found.doc, one) for one in found.benches]
+    for b, one in zip(benches, found.benches, strict=True):
+        _check(b, takes_context=one.takes_context)
+    return tuple(_by_name(benches).values())
+
+
+def _read(path: Path, doc: str, one: DeclaredBench) -> Bench:
+    docs = (doc, one.doc)
+    return Bench(one.name, one.description, one.parameters, path, _refuse, one.live, None, one.choices, docs, one.line)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    """Stands for the function of a bench whose text was read. Errors: InputError."""
+    raise InputError("a bench that was looked at cannot run")
+
+
+def _declares(path: Path, name: str) -> bool:
+    with suppress(InputError):
+        return name in [one.name for one in read_declared(path).benches]
+    return False
+
+
+def _may_hold(path: Path, name: str) -> bool:
+    """Whether to run a file for a bench of a name: one that declares it, or may do so by a name that its text does not give."""
+    try:
+        found = read_declared(path)
+    except InputError:
+        return True  # to run it says what is wrong
+    return bool(found.unread) or not found.benches or name in [one.name for one in found.benches]
 
 
 def _execute(path: Path) -> tuple[Bench, ...]:
@@ -306,10 +364,14 @@ def _execute(path: Path) -> tuple[Bench, ...]:
         registered = tuple(_loading[before:])
         del _loading[before:]
     if not registered:
-        raise InputError(
-            f"{library.show_path(path)} registers no bench; put @bench(name, description) on its function, or remove the file"
-        )
+        raise _without_bench(path)
     return tuple(_by_name(registered).values())
+
+
+def _without_bench(path: Path) -> InputError:
+    return InputError(
+        f"{library.show_path(path)} registers no bench; put @bench(name, description) on its function, or remove the file"
+    )
 
 
 def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
@@ -328,16 +390,17 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
     file, _, name = text.rpartition(":") if re.search(r"\.py:[^/\\]+$", text) else (text, "", "")
     if file.endswith(".py"):
         return _in_file(library.find("benches", file), name)
-    found, skipped = _search()
+    if re.fullmatch(r"-?\d{1,9}", text):
+        with looking():
+            found, _ = _search()
+        return find_bench(_at([found[name] for name in sorted(found)], int(text)).name)
+    found, skipped = _search(name=text)
     if text.startswith(TANTO) and text not in found:
-        found, unusable = _search("benches/tanto")
+        found, unusable = _search("benches/tanto", text)
         skipped += unusable
     missed = next((one.sentence for one in skipped if one.name == text), None)
     if missed:
         raise InputError(missed)
-    if re.fullmatch(r"-?\d{1,9}", text):
-        _warn(skipped)
-        return _at([found[name] for name in sorted(found)], int(text))
     if text not in found and text in library.list_names("benches/pto"):
         raise InputError(f"{shorten(text)!r} is a bench of task graphs; kernbench pto run {text} runs it")
     if text not in found:
@@ -398,6 +461,10 @@ def _file(function: Callable[..., object]) -> Path:
     return Path(inspect.getsourcefile(function) or "<unknown>")
 
 
-def _place(function: Callable[..., object], file: Path) -> str:
+def _line(function: Callable[..., object]) -> int | None:
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return f"{library.show_path(file)}:{code.co_firstlineno}" if code else library.show_path(file)
+    return code.co_firstlineno if code else None
+
+
+def _place(file: Path, line: int | None) -> str:
+    return f"{library.show_path(file)}:{line}" if line else library.show_path(file)

@@ -17,7 +17,7 @@ from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import leaf_fields
 from kernbench.units import format_bytes
 
-_NAMES = {int: "whole number", float: "number", bool: "true or false", str: "text"}
+_NAMES = {int: "whole number", float: "number", bool: "true or false", str: "text", Any: "value"}
 SHEETS = "parts."  # what paths that choose sheets begin with
 
 

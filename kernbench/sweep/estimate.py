@@ -76,8 +76,8 @@ def count_programs(points: Points) -> int:
     return len(Groups(points))
 
 
-def estimate(plan: Plan, workers: int | None = None, budget_s: float = BUDGET_S) -> Estimate:
-    """Try some points of a plan, for `budget_s` or a tenth of the time that is predicted.
+def estimate(plan: Plan, workers: int | None = None, budget_s: float = BUDGET_S, *, tries: bool = True) -> Estimate:
+    """Try some points of a plan, for `budget_s` or a tenth of the time that is predicted; only count them if not `tries`.
 
     Errors: InputError for fewer than one worker.
     """
@@ -89,7 +89,7 @@ def estimate(plan: Plan, workers: int | None = None, budget_s: float = BUDGET_S)
     if missing and plan.most_points > len(plan.points):  # a search has not asked for all its points yet
         total += plan.most_points - len(plan.points)
         programs = 1 if programs == 1 else round(programs * total / len(missing))
-    if not groups:
+    if not groups or not tries:
         return Estimate(total, programs, count)
 
     def most_s(trials: Sequence[Trial]) -> float:

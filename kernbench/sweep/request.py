@@ -23,6 +23,7 @@ from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Grid, load_tree, read_grid
 from kernbench.sweep.grid.ranges import expand_range, is_range
 from kernbench.traffic.patterns import PATTERNS
+from kernbench.user_modules import looking
 
 Target = str | Path | Mapping[str, Any] | Callable[..., object]
 
@@ -179,7 +180,8 @@ def _bench(bench: str, name: str = "") -> _Found:
 def _list_benches() -> list[str]:
     from kernbench.runs.bench import list_benches, list_tanto_benches
 
-    own = [bench.name for bench in (*list_benches(), *list_tanto_benches())]
+    with looking():  # names alone are wanted
+        own = [bench.name for bench in (*list_benches(), *list_tanto_benches())]
     return [*own, *library.list_names("benches/pto")]
 
 

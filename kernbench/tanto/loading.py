@@ -39,25 +39,34 @@ class KernelFiles:
     map: Mapping[str, KernelSource] = field(default_factory=dict[str, KernelSource])
     functions: Mapping[str, FunctionType] = field(default_factory=dict[str, FunctionType])  # that stand for paths
 
-    def list_python(self, program: ProgramSpec) -> list[Path]:
-        """The Python files that hold kernels of a program, be they there or not."""
-        named = [entry.src if (entry := self.map.get(one.path)) else one.path for one in program.kernels]
-        names = [name.partition(":")[0] for name in named if ".py" in name and name not in self.functions]
-        return [self.folder / name for name in dict.fromkeys(names)]
+    def list_files(self, program: ProgramSpec) -> list[Path]:
+        """The files that hold the kernels of a program. Errors: InputError for one that is not there."""
+        named = [one for one in program.kernels if self._name(one) not in self.functions]
+        return list(dict.fromkeys(self._locate(one)[0] for one in named))
 
     def find(self, spec: KernelSpec) -> tuple[Path | FunctionType, tuple[Any, ...]]:
         """The file or function of a kernel, and the values of its parameters. Errors: InputError for one that is not there."""
-        entry = self.map.get(spec.path)
-        named, params = entry.src if entry else spec.path, spec.compile_args or (entry.params if entry else [])
+        entry, named = self.map.get(spec.path), self._name(spec)
+        params = tuple(spec.compile_args or (entry.params if entry else []))
         if named in self.functions:
-            return self.functions[named], tuple(params)
+            return self.functions[named], params
+        path, function = self._locate(spec)
+        return function_of(path, function or MAIN) if path.suffix == ".py" else path, params
+
+    def _name(self, spec: KernelSpec) -> str:
+        entry = self.map.get(spec.path)
+        return entry.src if entry else spec.path
+
+    def _locate(self, spec: KernelSpec) -> tuple[Path, str]:
+        """The file of a kernel, and the name of its function in a Python file, "" for the usual one."""
+        entry, named = self.map.get(spec.path), self._name(spec)
         name, _, function = named.partition(":") if ".py" in named else (named, "", "")
         path = self.folder / name
         if not path.is_file():
             hint = suggest(spec.path, self.map) if self.map and entry is None else ""
             mapped = f", which the kernel map gives for {spec.path!r}" if entry and name != spec.path else ""
             raise InputError(f"no kernel file {name!r} in {self.folder}{mapped}{hint}")
-        return function_of(path, function or MAIN) if path.suffix == ".py" else path, tuple(params)
+        return path, function
 
 
 def cores_of(ranges: list[tuple[int, int, int, int]], what: str, run: GridRun) -> list[Core]:

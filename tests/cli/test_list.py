@@ -71,12 +71,12 @@ def test_a_bench_file_that_does_not_load_is_skipped_with_a_warning(
     own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("warnings.filters", [])
-    (own / "benches" / "broken.py").write_text("import nowhere\n")
+    (own / "benches" / "broken.py").write_text("import nowhere(\n")
     assert main(["list"]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines()[1] == "0  add-one  Adds [one] to a vector  n=512 dtype=f16"
     assert captured.err.splitlines()[-1] == (
-        "warning: skipped: benches/broken.py:1: ModuleNotFoundError: No module named 'nowhere'; the bench file does not load"
+        "warning: skipped: benches/broken.py:1: SyntaxError: invalid syntax; the bench file does not load"
     )
 
 

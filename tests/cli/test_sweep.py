@@ -191,14 +191,14 @@ def test_a_dry_run_runs_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_runs: list[int], guess: None
 ) -> None:
     grid, out = write_grid(tmp_path, M=[1, 2], **{"topology.hbm.channel_gbs": [4, 8]}), tmp_path / "out"
-    assert run(grid, "--out", out, "--dry-run") == 0
+    assert run(grid, "--out", out, "--dry-run", "--try") == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{tmp_path / 'toy.py'} on tiny, hybrid mode: M 1, 2; topology.hbm.channel_gbs 4, 8",
         "4 points, 2 programs, 2 machines",
         f"4 of the points are not in {out} yet",
         "about 5.0 s and 300 MB in this process, from a few points tried just now",
     ]
-    assert run(grid, "--out", out, "--dry-run", "--json") == 0
+    assert run(grid, "--out", out, "--dry-run", "--try", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {
         "sweep": "toy",
         "workload": str(tmp_path / "toy.py"),
@@ -214,6 +214,7 @@ def test_a_dry_run_runs_nothing(
         "peak_bytes": 300_000_000,
         "tried": 1,
         "errors": [],
+        "not_run": [],
         "out": str(out),
     }
     assert (fake_runs, out.exists()) == ([], False)
@@ -258,9 +259,9 @@ def test_a_dry_run_tells_what_is_known_of_points_that_take_long_or_fail(
 ) -> None:
     tried(monkeypatch, *trials)
     grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
-    assert run(grid, "--out", out, "--dry-run") == 0
+    assert run(grid, "--out", out, "--dry-run", "--try") == 0
     assert capsys.readouterr().out.splitlines()[3:] == said
-    assert run(grid, "--out", out, "--dry-run", "--json") == 0
+    assert run(grid, "--out", out, "--dry-run", "--try", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["seconds"], told["least_seconds"]) == (seconds, least)
     assert told["errors"] == [trial.error for trial in trials if trial.error]
@@ -276,12 +277,12 @@ def test_a_dry_run_of_mode_auto_tells_bounds_and_runs(
     path, out = tmp_path / "auto.yaml", tmp_path / "out"
     asked = {"mode": "auto", "objectives": "min latency_ns"}
     path.write_text(yaml.safe_dump({**fakes.toy_grid(tmp_path, M=[1, 2]), **asked}), encoding="utf-8")
-    assert run(path, "--out", out, "--dry-run") == 0
+    assert run(path, "--out", out, "--dry-run", "--try") == 0
     assert capsys.readouterr().out.splitlines()[3:] == [
         "bounds: about 2.0 s and 300 MB in this process, from a few points tried just now",
         "events, if bounds decided nothing: about 6.0 s and 300 MB in this process, from a few points tried just now",
     ]
-    assert run(path, "--out", out, "--dry-run", "--json") == 0
+    assert run(path, "--out", out, "--dry-run", "--try", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["seconds"] == 2.0
     most = {"points": 2, "seconds": 6.0, "least_seconds": None, "peak_bytes": 300_000_000, "tried": 1, "errors": []}
@@ -292,7 +293,7 @@ def test_a_dry_run_of_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str
     search = {"method": "optimise", "samples": 20, "objectives": "min latency_ns"}
     path = tmp_path / "search.yaml"
     path.write_text(yaml.safe_dump({**fakes.toy_grid(tmp_path, M={"min": 1, "max": 99}), **search}), encoding="utf-8")
-    assert run(path, "--out", tmp_path / "out", "--dry-run") == 0
+    assert run(path, "--out", tmp_path / "out", "--dry-run", "--try") == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{tmp_path / 'toy.py'} on tiny, hybrid mode: M 1 to 99",
         "up to 20 points; the first 8: 8 programs, 1 machine",
@@ -305,7 +306,7 @@ def test_a_dry_run_of_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixtur
     grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
     run(grid, "--out", out)
     capsys.readouterr()
-    run(grid, "--out", out, "--dry-run")
+    run(grid, "--out", out, "--dry-run", "--try")
     assert capsys.readouterr().out.splitlines()[2:] == [f"0 of the points are not in {out} yet", "nothing to run"]
 
 

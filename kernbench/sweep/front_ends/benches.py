@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernbench.python_text import Written
 from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.workload import FrontEnd, family_of, find_clashes
@@ -66,6 +67,12 @@ class BenchWorkload:
     def problems(self, grid: Grid) -> Iterator[str]:
         """As of `Workload`."""
         yield from find_clashes(self, grid)
+        for name, default in self.of.parameters.items():
+            if isinstance(default, Written):
+                yield (
+                    f"{self.of.place}: the default of parameter {name!r} is {default}, which only running the bench gives; "
+                    "--try runs it"
+                )
 
     def refuse(self, grid: Grid, topology: Model) -> str | None:
         """As of `Workload`."""

@@ -67,10 +67,7 @@ class TantoProgramWorkload:
     @property
     def files(self) -> Sequence[Path]:
         """As of `Workload`."""
-        from kernbench.tanto.program_file import load_program
-
-        points = list(self._choices())
-        return [file for one in points for file in _kernel_files(one).list_python(load_program(Path(one["program"])))]
+        return [file for point in self._choices() for file in _list_files(point) if file.suffix == ".py"]
 
     def read(self, name: str, value: Value) -> Value:
         """As of `Workload`."""
@@ -138,11 +135,9 @@ def _list_files(parameters: Mapping[str, str]) -> list[Path]:
     path, files = Path(parameters["program"]), _kernel_files(parameters)
     program = load_program(path)
     read_inputs(split_texts(parameters["inputs"]), [program], "inputs")
-    found = [files.find(kernel)[0] for kernel in program.kernels]
-    kernels = [kernel for kernel in found if isinstance(kernel, Path)]
     inputs = [Path(text.partition("=")[2]) for text in split_texts(parameters["inputs"])]
     maps = [Path(parameters["kernel_map"])] if parameters["kernel_map"] else []
-    return [path, *kernels, *inputs, *maps]
+    return [path, *files.list_files(program), *inputs, *maps]
 
 
 def _read_defines(text: str) -> dict[str, str]:
