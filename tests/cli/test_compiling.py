@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from kernbench.cli.compiling import announce_compiling, describe
+from kernbench.cli.compiling import announce_compiling
+from kernbench.engine.jit_status import describe
 from kernels_jit.compile import progress
 from kernels_jit.compile.progress import Compiling, compiling
 
