@@ -1,4 +1,7 @@
-"""What a first run says while it compiles the loops: on a terminal one line, renewed each second, else one each ten seconds."""
+"""What a first run says while it compiles the loops: on a terminal one line, renewed each second, else one each ten seconds.
+
+A job of another program tells it as its stage.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kernbench.cli.progress import is_job, write_stage
 from kernbench.cli.screen import say
 
 if TYPE_CHECKING:
@@ -19,6 +23,10 @@ def announce_compiling() -> None:
     lines = CompilingLines(partial(say, err=True))
 
     def tell(now: Compiling | None) -> None:
+        if is_job():
+            if now is not None:
+                write_stage(describe(now))
+            return
         if not sys.stderr.isatty() or sys.stderr is not sys.__stderr__:  # a progress bar may have taken it over
             lines.tell(now)
             return
