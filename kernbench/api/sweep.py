@@ -14,6 +14,7 @@ from kernbench.report.objectives import choose_objectives
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.sweep_outputs import find_rows, read_report_columns, write_outputs
 from kernbench.report.table import format_value, shown_columns
+from kernbench.report.unequal_work import tell_unequal_work
 from kernbench.sweep.execution.executor import LOCAL
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.request import Request, Target, read_request
@@ -131,7 +132,7 @@ class SweepResult:
         )
         failed = [f"{plural(self.failed, 'point')} failed; the column error of .table says why"] * bool(self.failed)
         title = f"{self.workload} on {self.topology}: best {len(best)} of {plural(self.count, 'point')} by {self.objectives[0]}"
-        return html_table(title, columns, rows, *notes, *failed)
+        return html_table(title, columns, rows, *notes, *tell_unequal_work(table, objectives), *failed)
 
 
 def sweep(

@@ -35,7 +35,7 @@ def progress() -> Generator[Display]:
 
     Nothing is shown if stderr is no terminal. A job of another program writes lines of JSON.
     """
-    if os.environ.get(JOB) == "1":
+    if is_job():
         yield _write_lines()
         return
     if not sys.stderr.isatty():
@@ -72,6 +72,17 @@ def progress() -> Generator[Display]:
         yield Display(say, show, show_runs)
 
 
+def is_job() -> bool:
+    """Whether this command is the job of another program."""
+    return os.environ.get(JOB) == "1"
+
+
+def write_stage(stage: str, share: float | None = None) -> None:
+    """Tell the program whose job this is what is being done, and how much of it is done, as a line of JSON on stderr."""
+    sys.stderr.write(json.dumps({"stage": stage, "share": share}) + "\n")
+    sys.stderr.flush()
+
+
 def _write_lines() -> Display:
     """Callbacks that write what is being done, and how much of it is done, as lines of JSON on stderr."""
     text, due = "", 0.0
@@ -83,7 +94,7 @@ def _write_lines() -> Display:
         if (text, share) == written or (time.monotonic() < due and written and share is not None):
             return
         written, due = (text, share), time.monotonic() + _EVERY_S
-        print(json.dumps({"stage": text, "share": share}), file=sys.stderr, flush=True)
+        write_stage(text, share)
 
     def say(next_text: str) -> None:
         nonlocal text, share

@@ -232,6 +232,7 @@ def _show(
     from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
     from kernbench.report.table_files import write_forms
+    from kernbench.report.unequal_work import tell_unequal_work
     from kernbench.sweep.results.pareto import best_point
 
     plan = result.plan
@@ -250,7 +251,7 @@ def _show(
     for gap in find_gaps(plan.grid, table):
         say(gap, err=True)
     _show_results(table, objectives)
-    for sentence in tell_free(plan.grid, table, objectives):
+    for sentence in [*tell_unequal_work(table, objectives), *tell_free(plan.grid, table, objectives)]:
         say(sentence)
     if result.decided:
         say(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
@@ -298,9 +299,10 @@ def _summary(
 ) -> dict[str, Any]:
     from kernbench.report.markdown_report import find_free
     from kernbench.report.sensitivity import find_sensitivities
+    from kernbench.report.unequal_work import find_unequal_work
     from kernbench.sweep.results.pareto import pareto_front
 
-    plan = result.plan
+    plan, unequal = result.plan, find_unequal_work(table, objectives)
     return {
         "sweep": plan.grid.name,
         **({"bench": plan.grid.bench} if plan.grid.bench is not None else {"pattern": plan.grid.pattern}),
@@ -314,6 +316,7 @@ def _summary(
         **({"decided": asdict(result.decided)} if result.decided else {}),
         "objectives": [str(objective) for objective in objectives],
         "free": find_free(plan.grid, table, objectives),
+        "unequal_work": unequal and unequal._asdict(),
         "best": best[0] if best else None,
         "front": pareto_front(table, objectives)["key"].to_list(),
         "sensitivity": [

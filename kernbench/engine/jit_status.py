@@ -1,4 +1,7 @@
-"""Whether the compiled loops are there, and calls of them, of which the first in a process compiles what is not there."""
+"""Whether the compiled loops are there, and calls of them, of which the first in a process compiles what is not there.
+
+What is compiled is logged (`logging.getLogger("kernbench")`, level INFO), unless somebody else listens, as commands do.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,9 @@ from kernels_jit.compile.lock import compile_lock
 from kernels_jit.compile.progress import Compiling, compiled_s, listen
 
 __all__ = ["RUN", "RUN_POINTS", "RUN_WITH_CREDITS", "Compiling", "enter", "listen", "needs_compile", "running_s"]
+
+LOGGER = "kernbench"
+LINE_S = 10
 
 Returned = TypeVar("Returned")
 
@@ -44,3 +50,36 @@ def enter(loop: Callable[..., Returned], *arguments: object) -> Returned:
 def running_s() -> float:
     """Seconds on a clock that stands while this process compiles."""
     return perf_counter() - compiled_s()
+
+
+class CompilingLines:
+    """A line on what is compiled after its first second, then one each ten."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+        self._told_s = -LINE_S
+
+    def tell(self, now: Compiling | None) -> None:
+        """Write a line on what is compiled now, if it is time for one; None: nothing is any more."""
+        if now is None:
+            self._told_s = -LINE_S
+        elif now.seconds - self._told_s >= LINE_S:
+            self._told_s = now.seconds
+            self._write(describe(now))
+
+
+def describe(now: Compiling) -> str:
+    """A line on what is compiled."""
+    if now.name is None:
+        return f"waiting for another process that compiles the simulator, {now.seconds:.0f} s"
+    done = f"{now.translated} of {now.functions} functions" if now.translated < now.functions else "machine code"
+    return f"compiling the simulator, once: {now.name}, {done}, {now.seconds:.0f} s"
+
+
+def _log(line: str) -> None:
+    import logging
+
+    logging.getLogger(LOGGER).info(line)
+
+
+listen(CompilingLines(_log).tell)

@@ -23,6 +23,7 @@ from kernbench.report.table import (
     tell_others,
     tell_selection,
 )
+from kernbench.report.unequal_work import tell_unequal_work
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.bounds import answerable, count_bounded, count_possibly_better, is_bounded, possible
 from kernbench.sweep.results.pareto import best_point, pareto_front, rank_points, with_figure
@@ -101,7 +102,8 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         if better := count_possibly_better(table, objective, float(best[objective.column])):
             sentence += f"; {plural(better, 'point')} that {_was(better)} not simulated may be better"
         sentences.append(sentence)
-    return [*sentences, *tell_free(grid, table, objectives), *find_gaps(grid, table)]
+    warned = [*tell_unequal_work(table, objectives), *tell_free(grid, table, objectives)]
+    return [*sentences, *warned, *find_gaps(grid, table)]
 
 
 def find_free(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 import pytest
 
-from kernbench.cli.compiling import announce_compiling, describe
+from kernbench.cli.compiling import announce_compiling
+from kernbench.engine.jit_status import describe
 from kernels_jit.compile import progress
 from kernels_jit.compile.progress import Compiling, compiling
 
@@ -54,6 +56,14 @@ def test_below_a_progress_bar_a_terminal_gets_whole_lines(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stderr", screen)
     tell(at(1), at(2), None)
     assert screen.getvalue().endswith(" 1 s\n")
+
+
+def test_a_job_tells_its_stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("KERNBENCH_JOB", "1")
+    tell(at(1), at(2), None)
+    stages = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    told = [f"compiling the simulator, once: run, 120 of 181 functions, {seconds} s" for seconds in (1, 2)]
+    assert stages == [{"stage": stage, "share": None} for stage in told]
 
 
 def test_what_is_told() -> None:

@@ -98,6 +98,7 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "changed": [],
         "objectives": ["max achieved_tflops"],
         "free": [],
+        "unequal_work": None,
         "sensitivity": [],
         "files": {
             "table": str(out / "table.parquet"),
@@ -123,6 +124,23 @@ def test_hardware_that_costs_nothing_by_default_is_named(tmp_path: Path, capsys:
     assert sentence in (out / "report.html").read_text(encoding="utf-8")
     assert run(path, "--out", out, "--json") == 0
     assert json.loads(capsys.readouterr().out)["free"] == ["topology.hbm.channels", "topology.pe_gemm.tflops_f16"]
+
+
+@pytest.mark.slow
+def test_a_front_over_unequal_work_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["gemm-single-pe", "--topology", "tiny", "--mode", "analytic", "--workers", "1", "--out", tmp_path / "out"]
+    asked += ["--set", "M=16,64", "--set", "topology.hbm.channel_gbs=8,16"]
+    asked += ["--objective", "min latency_ns", "--objective", "min topology.hbm.channel_gbs"]
+    assert run(*asked) == 0
+    sentence = (
+        "the points do unequal work, up to 4 times as many useful flops by M, and in min latency_ns less work counts"
+    )
+    assert sentence in capsys.readouterr().out
+    assert sentence in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert run(*asked, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["unequal_work"] == {"times": pytest.approx(4), "parameters": ["M"]}
+    assert run(*asked, "--set", "M=16") == 0
+    assert "unequal work" not in capsys.readouterr().out
 
 
 def test_failed_points_are_counted_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

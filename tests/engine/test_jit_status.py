@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +13,7 @@ import pytest
 from kernbench.engine import jit_status
 from kernbench.errors import LimitError
 from kernbench.limits.time_limit import limit_time
-from kernels_jit.compile.progress import compiling
+from kernels_jit.compile.progress import Compiling, compiling
 
 HELD: list[str] = []
 
@@ -91,3 +93,31 @@ def test_the_clock_of_runs_stands_while_something_is_compiled() -> None:
         with compiling(spin):  # a function that the first one calls
             spin(0.1)
     assert jit_status.running_s() - before[0] < time.perf_counter() - before[1] - 0.29
+
+
+def test_a_library_logs_what_it_compiles(caplog: pytest.LogCaptureFixture) -> None:
+    lines = jit_status.CompilingLines(jit_status._log)
+    with caplog.at_level("INFO", jit_status.LOGGER):
+        for seconds in (1, 2, 10.5, 11.1):
+            lines.tell(Compiling("run", 120, 181, seconds))
+        lines.tell(None)
+        lines.tell(Compiling(None, 0, 0, 1))
+    told = [f"compiling the simulator, once: run, 120 of 181 functions, {seconds} s" for seconds in (1, 11)]
+    assert caplog.messages == [*told, "waiting for another process that compiles the simulator, 1 s"]
+
+
+LISTENER = """
+import logging, sys
+import kernbench.engine.jit_status
+from kernels_jit.compile import progress
+progress._listener(progress.Compiling("run", 1, 2, 1.0))
+logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stdout)
+progress._listener(None)
+progress._listener(progress.Compiling("run", 1, 2, 1.0))
+"""
+
+
+def test_it_is_heard_by_who_asks_and_nobody_else() -> None:
+    done = subprocess.run([sys.executable, "-c", LISTENER], capture_output=True, text=True, check=True)
+    assert done.stdout == "kernbench: compiling the simulator, once: run, 1 of 2 functions, 1 s\n"
+    assert done.stderr == ""

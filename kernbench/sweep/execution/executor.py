@@ -135,12 +135,20 @@ def _start_threads(groups: Sequence[Points], most: int, count: int, config: Exec
 def _start_workers(batches: Iterator[Batch], count: int, config: ExecutorConfig) -> Outcomes:
     run, first = config.run, next(batches)
     group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
-    loop = RUN_WITH_CREDITS if _has_credits(first.points[0]) else RUN_POINTS if group else RUN
-    if needs_compile(loop):  # one process compiles the loops for all
+    if _needs_compile(first.points[0], RUN_POINTS if group else RUN):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         first = Batch(first.points[1:], first.alike)
     left = chain([first] if len(first) else [], batches)
     yield from run_in_workers(left, run, count, config.on_progress)
+
+
+def _needs_compile(point: Point, loop: str) -> bool:
+    """Whether the loop of a point has to be compiled: `loop`, or on a machine with credits theirs.
+
+    The machine, whose first compilation may take longer than the sweep, is loaded only if they differ in that.
+    """
+    own, with_credits = needs_compile(loop), needs_compile(RUN_WITH_CREDITS)
+    return with_credits if own != with_credits and _has_credits(point) else own
 
 
 def _has_credits(point: Point) -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kernbench.engine.jit_status import RUN_POINTS, RUN_WITH_CREDITS
 from kernbench.errors import InputError
 from kernbench.sweep.execution import executor as module
 from kernbench.sweep.execution.executor import ExecutorConfig, execute
@@ -80,17 +81,29 @@ def test_bounds_of_many_points_come_in_parts(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("flow_control", "loop"), [("credit", "loop.run_with_credits"), ("unbounded", "batch.run_points")]
+    ("flow_control", "lacking", "compiled_here"),
+    [
+        ("credit", {RUN_WITH_CREDITS}, True),
+        ("credit", {RUN_POINTS}, False),
+        ("unbounded", {RUN_POINTS}, True),
+        ("unbounded", {RUN_WITH_CREDITS}, False),
+        ("unknown", {RUN_POINTS, RUN_WITH_CREDITS}, True),
+        ("unknown", set(), False),
+    ],
 )
 def test_one_process_compiles_the_loop_that_the_machine_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flow_control: str, loop: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flow_control: str, lacking: set[str], compiled_here: bool
 ) -> None:
-    asked, here = list[str](), list[int]()
-    monkeypatch.setattr(module, "needs_compile", lambda name: asked.append(name) or True)
+    """The machine, unknown here, is loaded only if that tells."""
+    here = list[int]()
+    monkeypatch.setattr(module, "needs_compile", lambda name: name in lacking)
+    if flow_control == "unknown":
+        monkeypatch.setattr(module, "load_machine", lambda *_: pytest.fail("the machine is loaded"))
+        flow_control = "unbounded"
     monkeypatch.setattr(module, "run_here", lambda batches, _run: here.extend(map(len, batches)) or [])
     monkeypatch.setattr(module, "run_in_workers", lambda batches, *_rest: list(batches) and [])
     fields = {"topology.flow_control": [flow_control], "topology.noc.gbs": [50.0, 100.0]}
     grid = {"name": "g", "bench": "vector-add", "topology": "tiny", "parameters": {"n": 4096, **fields}}
     plan = plan_sweep(grid, tmp_path / "out")
     list(module._start_workers(module.make_batches([plan.points], 9), 2, ExecutorConfig(2)))
-    assert (asked, here) == ([loop], [1])
+    assert here == [1] * compiled_here
