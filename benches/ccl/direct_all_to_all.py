@@ -57,19 +57,3 @@ def kernel(out_ptrs, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, ki
 def bound(cost, world, nbytes, plan):
     """P - 1 buffers leave everyone one by one."""
     return sum(cost.stream_ns(cost.best(f"ahead_{k}"), nbytes) for k in range(1, world.ranks))
-
-
-def estimate(model, world, nbytes, plan):
-    """A piece to everyone and one from everyone, over and over: the sends and stores of one channel, or the work of the PE."""
-    pieces, size = plan.count_pieces(nbytes)
-    piece, others = model.piece(size), world.ranks - 1
-    links = [slowest(model, model.crowd(f"ahead_{k}"), size) for k in range(1, world.ranks)]
-    channel = sum(model.gap_ns(link, size) for link in links) + others * piece.store
-    work = others * (piece.load + piece.call + piece.take + piece.store)
-    last = max((model.flight_ns(link, size) for link in links), default=0.0)
-    return pieces * (piece.load + piece.store + max(channel, work)) + last
-
-
-def slowest(model, links, nbytes):
-    """The link of those that send at the same time over which a piece takes longest."""
-    return max(links, key=lambda link: model.gap_ns(link, nbytes))

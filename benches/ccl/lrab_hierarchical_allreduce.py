@@ -15,7 +15,6 @@ from kernbench.ccl import (
     Message,
     Plan,
     circulate,
-    overlapped_ns,
     reduce_on_tree,
 )
 
@@ -119,31 +118,3 @@ def bound(cost, world, nbytes, plan):
     if world.kind == SIP_TOPO_TORUS:
         return within + steps * around
     return within + (around + (2 * steps - 1) * across if steps else 0)
-
-
-def estimate(model, world, nbytes, plan):
-    """Up to the root piece after piece, between the roots, and back down, batch after batch."""
-    root = root_of(plan, world.cube_w, world.cube_h)
-    root_y, root_x = divmod(root, world.cube_w)
-    hops = max(root_x, world.cube_w - 1 - root_x) + max(root_y, world.cube_h - 1 - root_y)
-    fan = len(way(root, root, world.cube_w, world.cube_h)[1])
-    links = [link for side in "NESW" for link in model.crowd(side)]
-    batches = plan.count_batches(nbytes)
-    ups = [model.tree_ns(links, hops, fan, *pieces, plan.window) for pieces in batches]
-    downs = [model.tree_ns(links, hops, fan, *pieces, plan.window, add=False) for pieces in batches]
-    return overlapped_ns(ups, downs) + sum(exchange_ns(model, world, root, *pieces, plan) for pieces in batches)
-
-
-def exchange_ns(model, world, root, pieces, size, plan):
-    """Of the roots: all the way around on a ring; there and back along chains on a mesh."""
-    piece, total = model.piece(size), 0.0
-    across = [(world.sip_w, "global_E"), (world.sip_h, "global_S")]
-    for count, side in [(world.ranks, "global_E")] if world.kind == SIP_TOPO_RING else across:
-        if world.kind == SIP_TOPO_MESH:
-            links = model.crowd(side, [root])
-            total += model.tree_ns(links, count - 1, 1, pieces, size, plan.window)
-            total += model.tree_ns(links, count - 1, 1, pieces, size, plan.window, add=False)
-        else:
-            rings, rest = model.rings(side, [root]), piece.call + piece.combine
-            total += model.ring_ns(rings, count - 1, pieces, size, plan.window, piece.take, rest)
-    return total

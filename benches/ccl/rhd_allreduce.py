@@ -117,24 +117,3 @@ def bound(cost, world, nbytes, plan):
     rounds, extra = rounds_of(world.ranks * world.cubes)
     total = sum(2 * cost.stream_ns(cost.best(NAMES[k]), nbytes // 2 ** (k + 1)) for k in range(rounds))
     return total + (2 * cost.stream_ns(cost.best(FOLD), nbytes) if extra else 0)
-
-
-def estimate(model, world, nbytes, plan):
-    """Exchange after exchange, in each of which a piece is sent, and another awaited, before the next is."""
-    count = world.ranks * world.cubes
-    if count >= 2 * MOST:
-        return None
-    rounds, extra = rounds_of(count)
-    total = 2 * swap_ns(model, FOLD, nbytes, plan, add=True) if extra else 0.0
-    for k in range(rounds):
-        part = -(-nbytes // 2 ** (k + 1))
-        total += swap_ns(model, NAMES[k], part, plan, add=True) + swap_ns(model, NAMES[k], part, plan, add=False)
-    return total
-
-
-def swap_ns(model, direction, nbytes, plan, *, add):
-    """One exchange of both partners."""
-    pieces, size = plan.count_pieces(nbytes)
-    piece, links = model.piece(size), model.crowd(direction)
-    flight = max(model.flight_ns(link, size) for link in links)
-    return pieces * (piece.load + flight + piece.take + add * (piece.load + piece.combine) + piece.store)

@@ -48,12 +48,3 @@ def kernel(out_ptrs, in_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kin
 def bound(cost, world, nbytes, plan):
     """P - 1 buffers leave everyone one by one, and every buffer takes P - 1 hops one after the other."""
     return whole_ring_bound(cost, nbytes, world.ranks - 1)
-
-
-def estimate(model, world, nbytes, plan):
-    """The circulation of everybody's pieces."""
-    pieces, size = plan.count_pieces(nbytes)
-    piece, rings = model.piece(size), model.rings("global_E")
-    steps = world.ranks - 1
-    rest = piece.call + piece.store
-    return piece.load + model.ring_ns(rings, steps, pieces, size, plan.window, piece.take, rest, piece.store)

@@ -49,14 +49,3 @@ def kernel(out_ptrs, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, ki
 def bound(cost, world, nbytes, plan):
     """P (P - 1) / 2 buffers leave everyone one by one, and one buffer takes P - 1 hops one after the other."""
     return whole_ring_bound(cost, nbytes, world.ranks * (world.ranks - 1) // 2)
-
-
-def estimate(model, world, nbytes, plan):
-    """Circulations of what has one hop to go, two, and so on."""
-    pieces, size = plan.count_pieces(nbytes)
-    piece, rings = model.piece(size), model.rings("global_E")
-    own = pieces * (piece.load + piece.store)
-    return own + sum(
-        piece.load + model.ring_ns(rings, far, pieces, size, plan.window, piece.take, piece.call + piece.store / far)
-        for far in range(1, world.ranks)
-    )

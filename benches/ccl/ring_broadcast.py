@@ -9,7 +9,6 @@ from kernbench.ccl import (
     TOPO_NAME_TO_KIND,
     Plan,
     half_ring_bound,
-    half_ring_estimate,
     pass_on,
     ring_way,
 )
@@ -38,8 +37,3 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
 def bound(cost, world, nbytes, plan):
     """The last piece leaves the root after all others and goes half way round."""
     return half_ring_bound(cost, world, nbytes)
-
-
-def estimate(model, world, nbytes, plan):
-    """Piece after piece half way round."""
-    return half_ring_estimate(model, world, nbytes, plan, add=False)

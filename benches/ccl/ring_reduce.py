@@ -9,7 +9,6 @@ from kernbench.ccl import (
     TOPO_NAME_TO_KIND,
     Plan,
     half_ring_bound,
-    half_ring_estimate,
     ring_way,
 )
 from kernbench.ccl import ring_neighbours as neighbours
@@ -39,8 +38,3 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
 def bound(cost, world, nbytes, plan):
     """The last piece leaves the farthest rank after all others and goes half way round."""
     return half_ring_bound(cost, world, nbytes)
-
-
-def estimate(model, world, nbytes, plan):
-    """Piece after piece half way round."""
-    return half_ring_estimate(model, world, nbytes, plan, add=True)

@@ -9,7 +9,6 @@ from kernbench.ccl import (
     TOPO_NAME_TO_KIND,
     Plan,
     Ring,
-    estimate_sums,
     pass_sums,
     whole_ring_bound,
 )
@@ -45,9 +44,3 @@ def kernel(out_ptr, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, kin
 def bound(cost, world, nbytes, plan):
     """P - 1 buffers leave everyone one by one, and every buffer takes P - 1 hops one after the other."""
     return whole_ring_bound(cost, nbytes, world.ranks - 1)
-
-
-def estimate(model, world, nbytes, plan):
-    """The circulation of the sums."""
-    rings = model.rings("global_E")
-    return sum(estimate_sums(model, plan, rings, world.ranks - 1, *pieces) for pieces in plan.count_batches(nbytes))

@@ -11,7 +11,6 @@ from kernbench.ccl import (
     SIP_TOPO_TORUS,
     TOPO_NAME_TO_KIND,
     Plan,
-    overlapped_ns,
     reduce_on_tree,
     tree_around,
     turn,
@@ -52,23 +51,3 @@ def bound(cost, world, nbytes, plan):
         total += (count.bit_length() - 1) * cost.best(f"{level}N").alpha_ns
         total += min(count - 1, 2) * cost.stream_ns(down, nbytes)
     return total
-
-
-def estimate(model, world, nbytes, plan):
-    """Up the trees and down again, piece after piece, batch after batch; pieces follow one another through both trees."""
-    batches = plan.count_batches(nbytes)
-    ups, downs = ([trees_ns(model, world, *pieces, plan, add=add) for pieces in batches] for add in (True, False))
-    return overlapped_ns(ups, downs)
-
-
-def trees_ns(model, world, pieces, size, plan, *, add):
-    """One way through the tree of the cubes and that of the SIPs, at the pace of the root of both."""
-    counts = [(world.cubes, ""), (world.ranks, "global_")]
-    trees = [(count, model.crowd(f"{level}N")) for count, level in counts if count > 1]
-    children = [(links, min(count - 1, 2)) for count, links in trees]
-    first = [
-        model.tree_ns(links, count.bit_length() - 1, fan, 1, size, plan.window, add=add)
-        for (count, _), (links, fan) in zip(trees, children, strict=True)
-    ]
-    pace = model.tree_pace_ns(children, size, plan.window, add=add) if children else 0.0
-    return sum(first) + (pieces - 1) * pace

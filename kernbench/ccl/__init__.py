@@ -5,19 +5,28 @@ An algorithm module is a file in `benches/ccl/` (of the working directory, then 
 
 from __future__ import annotations
 
-from kernbench.ccl.nested_rings import Dimension, Ring, estimate_rings, estimate_sums, pass_sums, reduce_over
+from kernbench.ccl.nested_rings import Ring, pass_sums, reduce_over
 from kernbench.ccl.plan import Part, Plan
-from kernbench.ccl.rank_order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
+from kernbench.ccl.rank_order import (
+    Axis,
+    cycle_axis,
+    grid_axes,
+    level,
+    peer_at,
+    position,
+    ring_neighbours,
+    tree_around,
+    tree_neighbours,
+    turn,
+)
 from kernbench.ccl.ring import (
     Message,
     circulate,
     half_ring_bound,
-    half_ring_estimate,
     pass_on,
     ring_way,
     whole_ring_bound,
 )
-from kernbench.ccl.time_model import overlapped_ns
 from kernbench.ccl.topology import (
     SIP_TOPO_MESH,
     SIP_TOPO_RING,
@@ -33,7 +42,7 @@ __all__ = [
     "SIP_TOPO_RING",
     "SIP_TOPO_TORUS",
     "TOPO_NAME_TO_KIND",
-    "Dimension",
+    "Axis",
     "Message",
     "Part",
     "Peer",
@@ -41,13 +50,11 @@ __all__ = [
     "Ring",
     "World",
     "circulate",
-    "estimate_rings",
-    "estimate_sums",
+    "cycle_axis",
     "find_grid",
+    "grid_axes",
     "half_ring_bound",
-    "half_ring_estimate",
     "level",
-    "overlapped_ns",
     "pass_on",
     "pass_sums",
     "peer_at",

@@ -82,11 +82,14 @@ class Cost:
             self._tables[rank, cube] = self._neighbours(rank, cube, self._world)
         return self._tables[rank, cube].get(direction)
 
-    def links(self, direction: str, cubes: Sequence[int] | None = None) -> list[Link]:
-        """The links of all participants (or of some cubes) in a direction, by rank, then cube."""
+    def links(
+        self, direction: str, cubes: Sequence[int] | None = None, ranks: Sequence[int] | None = None
+    ) -> list[Link]:
+        """The links of all participants (or of some cubes, of some ranks) in a direction, by rank, then cube."""
         world = self._world
         asked = range(world.cubes) if cubes is None else cubes
-        every = (self.link(rank, cube, direction) for rank in range(world.ranks) for cube in asked)
+        of = range(world.ranks) if ranks is None else ranks
+        every = (self.link(rank, cube, direction) for rank in of for cube in asked)
         return [link for link in every if link is not None]
 
     def best(self, *directions: str, cubes: Sequence[int] | None = None) -> Link:

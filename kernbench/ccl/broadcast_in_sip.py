@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.ccl.plan import Plan
+from kernbench.ccl.rehearsal import Outcome
 from kernbench.ccl.ring import pass_on
 from kernbench.ccl.wiring import INTRA_AHEAD, OPPOSITE, row_of_pes
 
@@ -115,7 +116,7 @@ def _step(level: str, index: int, w: int, count: int) -> tuple[str | None, list[
     return source, targets + ([f"{level}S"] if index + w < count else [])
 
 
-def estimate_spread(model: TimeModel, nbytes: int, copies: Copies, plan: Plan) -> float:
+def estimate_spread(model: TimeModel, nbytes: int, copies: Copies, plan: Plan) -> Outcome:
     """The time (ns) that `spread` takes about: piece after piece down the two meshes."""
     pieces, size = plan.count_pieces(nbytes)
     links: list[SharedLink] = []
@@ -128,10 +129,10 @@ def estimate_spread(model: TimeModel, nbytes: int, copies: Copies, plan: Plan) -
             depth += min(w, count) - 1 + (count - 1) // w
             fan += (min(w, count) > 1) + (count > w)  # of the source, which the others wait for
             links.append(model.between((0, 0), next_to))
-    return model.tree_ns(links, depth, fan, pieces, size, plan.window, add=False)
+    return Outcome(model.tree_ns(links, depth, fan, pieces, size, plan.window, add=False), size)
 
 
-def estimate_multicast(model: TimeModel, nbytes: int, copies: Copies, plan: Plan) -> float:
+def estimate_multicast(model: TimeModel, nbytes: int, copies: Copies, plan: Plan) -> Outcome:
     """The time (ns) that `spread_by_multicast` takes about: down the mesh of cubes, and to the farthest PE of the last one."""
     pieces, size = plan.count_pieces(nbytes)
     within = [model.between((0, 0), (0, pe)) for pe in range(1, copies.pes)]
@@ -140,7 +141,7 @@ def estimate_multicast(model: TimeModel, nbytes: int, copies: Copies, plan: Plan
     if copies.over_cubes and copies.cubes > 1:
         depth = min(copies.cube_w, copies.cubes) - 1 + (copies.cubes - 1) // copies.cube_w
         cubes = [model.between((0, 0), (1, 0))]
-    return model.multicasts_ns(cubes, depth, within, pieces, size, plan.window)
+    return Outcome(model.multicasts_ns(cubes, depth, within, pieces, size, plan.window), size)
 
 
 class Way(NamedTuple):
@@ -148,7 +149,7 @@ class Way(NamedTuple):
 
     name: str
     kernel: Callable[..., None]
-    estimate: Callable[[TimeModel, int, Copies, Plan], float]
+    estimate: Callable[[TimeModel, int, Copies, Plan], Outcome]
 
 
 WAYS = {

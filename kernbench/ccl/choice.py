@@ -7,18 +7,17 @@ to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernbench.ccl.plan import Plan
 from kernbench.dtypes import itemsize
 
 if TYPE_CHECKING:
     from kernbench.ccl.module import Algorithm
-    from kernbench.ccl.plan import Plan
-    from kernbench.ccl.time_model import TimeModel
-    from kernbench.ccl.wiring import World
+    from kernbench.ccl.rehearsal import Outcome
 
 AUTO = "auto"
 SHIPPED = {  # the modules among which `auto` chooses; of equals the first
@@ -37,6 +36,7 @@ SHIPPED = {  # the modules among which `auto` chooses; of equals the first
     "barrier": ("tree_barrier",),
 }
 LEAST_PIECE = 256  # bytes; smaller ones are not tried
+GIVE_UP = 1.25  # times the best estimate so far, from which smaller pieces are not tried
 
 
 class Choice(NamedTuple):
@@ -47,36 +47,42 @@ class Choice(NamedTuple):
     estimate_ns: float | None
 
 
-def choose(
-    algorithms: Sequence[Algorithm],
-    model_of: Callable[[Algorithm], TimeModel],
-    world: World,
-    nbytes: int,
-    plan: Plan,
-    *,
-    fixed: bool,
-) -> Choice:
-    """The quickest of some algorithms for parts of `nbytes`; the chunk of `plan` is the largest there can be, or the only one.
+Estimate = Callable[[Plan], "Outcome | None"]  # what an algorithm takes about with a plan; None where it cannot be said
 
-    An algorithm without an estimate is taken only if it is the only one. Where nothing is to choose, nothing is estimated:
-    such a run looks at no figure of the machine, and a sweep may share its program.
+
+class Candidate(NamedTuple):
+    """An algorithm, the plan with the largest pieces that there can be (or the only ones), and the estimate of its time.
+
+    `bound` returns the time (ns) that it cannot take less than.
     """
-    best = Choice(algorithms[0], plan.chunk, None)
-    if len(algorithms) == 1 and fixed:
+
+    algorithm: Algorithm
+    plan: Plan
+    estimate: Estimate
+    bound: Callable[[], float]
+
+
+def choose(candidates: Sequence[Candidate], *, fixed: bool) -> Choice:
+    """The quickest of some algorithms, with its best pieces, and of equals the first.
+
+    An algorithm without an estimate is taken only if it is the only one, and one whose bound is above the best estimate so far
+    is not estimated. Where nothing is to choose, nothing is estimated: such a run looks at no figure of the machine, and a
+    sweep may share its program.
+    """
+    best = Choice(candidates[0].algorithm, candidates[0].plan.chunk, None)
+    if len(candidates) == 1 and fixed:
         return best
-    for algorithm in algorithms:
-        if algorithm.estimate is None:
-            continue
-        model = model_of(algorithm)
-        found = choose_chunk(partial(_estimate, algorithm, model, world, nbytes), nbytes, plan, fixed=fixed)
-        if found.estimate_ns is not None and (best.estimate_ns is None or found.estimate_ns < best.estimate_ns):
-            best = Choice(algorithm, *found)
-    return best
-
-
-def _estimate(algorithm: Algorithm, model: TimeModel, world: World, nbytes: int, plan: Plan) -> float | None:
-    assert algorithm.estimate is not None
-    return algorithm.estimate(model, world, nbytes, plan)
+    bounds = [one.bound() if len(candidates) > 1 else 0.0 for one in candidates]
+    chunks, times = dict[int, int](), dict[int, float]()
+    for i in sorted(range(len(candidates)), key=bounds.__getitem__):
+        if bounds[i] <= min(times.values(), default=inf):
+            chunk, ns = choose_chunk(candidates[i].estimate, candidates[i].plan, fixed=fixed)
+            if ns is not None:
+                chunks[i], times[i] = chunk, ns
+    if not times:
+        return best
+    quickest = min(sorted(times), key=times.__getitem__)
+    return Choice(candidates[quickest].algorithm, chunks[quickest], times[quickest])
 
 
 class Chunk(NamedTuple):
@@ -86,21 +92,19 @@ class Chunk(NamedTuple):
     estimate_ns: float | None
 
 
-def choose_chunk(estimate: Callable[[Plan], float | None], nbytes: int, plan: Plan, *, fixed: bool) -> Chunk:
-    """The size of pieces with the least estimate, and of equals the largest; that of the plan if it is fixed."""
-    best = Chunk(plan.chunk, None)
-    for chunk in [plan.chunk] if fixed else _chunks(plan, nbytes):
+def choose_chunk(estimate: Estimate, plan: Plan, *, fixed: bool) -> Chunk:
+    """The size of pieces with the least estimate, and of equals the largest; that of the plan if it is fixed.
+
+    What a slot holds is tried first, then halves of it that cut the largest message, until they are far from the best.
+    """
+    size, chunk, best, least = itemsize(plan.dtype), plan.chunk, Chunk(plan.chunk, None), inf
+    while True:
         found = estimate(replace(plan, chunk=chunk))
-        if found is not None and (best.estimate_ns is None or found < best.estimate_ns):
-            best = Chunk(chunk, float(found))
-    return best
-
-
-def _chunks(plan: Plan, nbytes: int) -> Iterator[int]:
-    """The numbers of elements of a piece that are tried, the largest first: what a slot holds, and halves of it."""
-    size, chunk = itemsize(plan.dtype), plan.chunk
-    yield chunk
-    while chunk % 2 == 0 and chunk // 2 * size >= LEAST_PIECE:
-        chunk //= 2
-        if chunk * size < 2 * nbytes:
-            yield chunk
+        if found is None:
+            return best
+        if found.ns < least:
+            best, least = Chunk(chunk, found.ns), found.ns
+        while chunk % 2 == 0 and chunk * size >= found.largest:
+            chunk //= 2
+        if fixed or chunk * size < LEAST_PIECE or chunk * size >= found.largest or found.ns > GIVE_UP * least:
+            return best

@@ -5,7 +5,7 @@ which follow the tensors' addresses and are followed by rank, topology kind, sip
 `SIP_TOPO_RING`, `SIP_TOPO_TORUS` and `SIP_TOPO_MESH` are the kinds and `TOPO_NAME_TO_KIND` names them. A module may
 also have: `COLLECTIVE` (all_reduce by default), a `plan` among the keywords of `kernel_args` (see `Plan`),
 `neighbours(rank, cube, world)` for directions of its own, `bound(cost, world, nbytes, plan)` for a lower bound of its time (see
-`alpha_beta.py`), `estimate(model, world, nbytes, plan)` for what it takes about (see `time_model.py`).
+`alpha_beta.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ class Algorithm:
     neighbours: Neighbours
     own_wiring: bool
     bound: Callable[..., float] | None
-    estimate: Callable[..., float | None] | None
     kernel_args: Callable[..., tuple[Any, ...]]
     takes_plan: bool
 
@@ -91,10 +90,6 @@ def _read_ns(found: Any) -> float:
     return float(found)
 
 
-def _read_estimate(found: Any) -> float | None:
-    return None if found is None else _read_ns(found)
-
-
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping)
 
@@ -106,7 +101,7 @@ def _check(path: Path, module: ModuleType) -> Algorithm:
         raise InputError(
             f"{shown} is no algorithm module: it lacks {', '.join(missing)}; see docs/collectives.md for the contract"
         )
-    for name in ("kernel_args", "kernel", "neighbours", "bound", "estimate"):
+    for name in ("kernel_args", "kernel", "neighbours", "bound"):
         if hasattr(module, name) and not callable(getattr(module, name)):
             raise InputError(f"{shown}: {name} is {getattr(module, name)!r}; make it a function")
     collective = getattr(module, "COLLECTIVE", "all_reduce")
@@ -117,8 +112,8 @@ def _check(path: Path, module: ModuleType) -> Algorithm:
             f"{shown}: TOPO_NAME_TO_KIND is {module.TOPO_NAME_TO_KIND!r}; make it a dict of names to kinds"
         )
     keywords = inspect.signature(module.kernel_args).parameters.values()
-    given = {name: getattr(module, name) for name in ("neighbours", "bound", "estimate") if hasattr(module, name)}
-    readers = {"neighbours": _read_wiring, "bound": _read_ns, "estimate": _read_estimate}
+    given = {name: getattr(module, name) for name in ("neighbours", "bound") if hasattr(module, name)}
+    readers = {"neighbours": _read_wiring, "bound": _read_ns}
     guarded = {name: _guard(path, function, readers[name]) for name, function in given.items()}
     return Algorithm(
         name=path.stem,
@@ -129,7 +124,6 @@ def _check(path: Path, module: ModuleType) -> Algorithm:
         neighbours=guarded.get("neighbours", grid_neighbours),
         own_wiring="neighbours" in guarded,
         bound=guarded.get("bound"),
-        estimate=guarded.get("estimate"),
         kernel_args=_guard(path, module.kernel_args, tuple),
         takes_plan=any(keyword.name == "plan" or keyword.kind is keyword.VAR_KEYWORD for keyword in keywords),
     )

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kernbench.ccl.plan import Part, Plan
 from kernbench.ccl.ring import Message, circulate
-
-if TYPE_CHECKING:
-    from kernbench.ccl.time_model import SharedLink, TimeModel
 
 
 class Ring(NamedTuple):
@@ -26,13 +23,6 @@ class Ring(NamedTuple):
     at: int
     forward: str
     backward: str
-
-
-class Dimension(NamedTuple):
-    """The rings of one direction, for models: participants of each, and the direction in which they send."""
-
-    length: int
-    forward: str
 
 
 def reduce_over(tl: Any, plan: Plan, ptr: int, part: Part, rings: Sequence[Ring]) -> None:
@@ -127,30 +117,3 @@ def _gather(tl: Any, plan: Plan, ptr: int, shares: Sequence[Sequence[Part]], rin
 def _ahead(plan: Plan) -> int:
     """Pieces that a PE sends ahead: one less than there are slots, so that a credit is back by the time it is needed."""
     return max(plan.window - 1, 1)
-
-
-def estimate_sums(
-    model: TimeModel, plan: Plan, rings: Sequence[Sequence[SharedLink]], steps: int, pieces: int, size: int
-) -> float:
-    """The time (ns) that `pass_sums` takes about."""
-    piece = model.piece(size)
-    turn, rest = piece.take + piece.combine, piece.load + piece.call
-    return piece.load + model.ring_ns(rings, steps, pieces, size, plan.window, turn, rest)
-
-
-def estimate_rings(model: TimeModel, nbytes: int, plan: Plan, dimensions: Sequence[Dimension]) -> float:
-    """The time (ns) that `reduce_over` takes about: of every ring its two circulations, of smaller and smaller shares."""
-    total, part = 0.0, nbytes
-    for dimension in dimensions:
-        if dimension.length < 2:
-            continue
-        part = -(-part // dimension.length)
-        pieces, size = plan.count_pieces(part)
-        piece, rings = model.piece(size), model.rings(dimension.forward)
-        steps = dimension.length - 1
-        scatter = estimate_sums(model, plan, rings, steps, pieces, size)
-        gather = model.ring_ns(
-            rings, steps, pieces, size, plan.window, piece.take, piece.call + piece.store, piece.store
-        )
-        total += scatter + piece.load + gather
-    return total

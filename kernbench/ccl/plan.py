@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kernbench.dtypes import itemsize
 
 Spans = tuple[tuple[tuple[int, int], ...], ...]  # [cube][pe] → (first element, elements)
-BATCH_BYTES = 256 << 10  # of sums that a kernel keeps: a quarter of the scratch that PEs have by default
+BATCH_BYTES = 256 << 10  # of sums that a kernel keeps, where nothing else is said
 OPS = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum"}  # the primitive of each
 
 
@@ -31,7 +31,8 @@ class Plan:
 
     `chunk` is the elements that fit a slot, `window` the slots of a ring. `spans[cube][pe]` is (first element, elements)
     of a PE's part, (0, 0) for one that takes no part; None is the layout of the contract: `n_elem` in pe0 of each cube.
-    `root` is the root cube of a hierarchy or the root rank of a rooted collective.
+    `root` is the root cube of a hierarchy or the root rank of a rooted collective. `keeps` is the bytes of sums that a kernel
+    may keep at a time.
     """
 
     dtype: str = "f16"
@@ -40,6 +41,7 @@ class Plan:
     window: int = 4
     spans: Spans | None = None
     root: int | None = None
+    keeps: int = BATCH_BYTES
 
     def part(self, tl: Any, n_elem: int) -> Part:
         """The part of the calling PE; of 0 elements if it has none."""
@@ -69,7 +71,7 @@ class Plan:
     def batch_bytes(self) -> int:
         """The bytes of a batch: as many whole pieces as a PE keeps sums of."""
         piece = self.chunk * itemsize(self.dtype)
-        return max(BATCH_BYTES // piece, 1) * piece
+        return max(self.keeps // piece, 1) * piece
 
     def count_batches(self, nbytes: int) -> list[tuple[int, int]]:
         """The number of pieces of each batch of so many bytes, and the bytes of one."""

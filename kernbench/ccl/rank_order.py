@@ -1,8 +1,21 @@
-"""Rank orders: a line over all participants (SIP by SIP, cubes in boustrophedon order), and rings and trees on it."""
+"""Rank orders: a line over all participants (SIP by SIP, cubes in boustrophedon order), trees on it, rings of a grid."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
+from kernbench.ccl.topology import SIP_TOPO_RING
 from kernbench.ccl.wiring import Peer, World
+
+
+class Axis(NamedTuple):
+    """A ring of equals that a member of a grid is in: its length, the place in it, and the members after and before."""
+
+    length: int
+    at: int
+    after: int
+    before: int
 
 
 def turn(cube: int, cube_w: int) -> int:
@@ -53,3 +66,46 @@ def tree_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
         between = tree_around(rank, world.ranks).items()
         found |= {f"global_{side}": Peer(other, cube, f"global_{back}") for side, (other, back) in between}
     return found
+
+
+@cache
+def grid_cycle(w: int, h: int) -> tuple[int, ...]:
+    """The members of a grid, row by row, in the order of a closed way through all of them.
+
+    Where a side is even and none is 1, all steps are to a neighbour in the grid: the first column is the way back. Otherwise
+    the last step, from the last row to the first, is not.
+    """
+    if h % 2 and w % 2 == 0:
+        return tuple(member % h * w + member // h for member in grid_cycle(h, w))
+    if h % 2 or w == 1:
+        return tuple(row * w + (w - 1 - x if row % 2 else x) for row in range(h) for x in range(w))
+    there = [row * w + (w - x if row % 2 else x) for row in range(h) for x in range(1, w)]
+    return (0, *there, *(row * w for row in range(h - 1, 0, -1)))
+
+
+def cycle_axis(member: int, w: int, h: int, lane: int = 0) -> Axis:
+    """The ring through a whole grid; other lanes go through it column by column, and both ways the other way round."""
+    order = grid_cycle(w, h)
+    if lane % 2:
+        order = tuple(number % h * w + number // h for number in grid_cycle(h, w))
+    return _axis(order, order.index(member), backwards=lane // 2 % 2 == 1)
+
+
+def grid_axes(rank: int, lane: int, kind: int, sip_w: int, sip_h: int) -> list[Axis]:
+    """The rings of SIPs through a rank, in the order in which a lane takes them: that of rows and of columns, or the only one.
+
+    Lanes begin with different ones, and every second time go round backwards: four of them use all links of a torus.
+    """
+    if kind == SIP_TOPO_RING:
+        sip_w, sip_h = sip_w * sip_h, 1
+    x, y = rank % sip_w, rank // sip_w
+    lines = [(x, tuple(range(y * sip_w, (y + 1) * sip_w))), (y, tuple(range(x, sip_w * sip_h, sip_w)))]
+    lines = [(at, members) for at, members in lines if len(members) > 1]
+    first = lane % len(lines) if lines else 0
+    return [_axis(members, at, backwards=lane // len(lines) % 2 == 1) for at, members in lines[first:] + lines[:first]]
+
+
+def _axis(members: tuple[int, ...], at: int, *, backwards: bool) -> Axis:
+    count = len(members)
+    after, before = members[(at + 1) % count], members[at - 1]
+    return Axis(count, -at % count, before, after) if backwards else Axis(count, at, after, before)

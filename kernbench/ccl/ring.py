@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kernbench.ccl.alpha_beta import Cost
-    from kernbench.ccl.plan import Plan
-    from kernbench.ccl.time_model import TimeModel
     from kernbench.ccl.wiring import World
 
 EAST, WEST = "global_E", "global_W"  # along the ring of ranks
@@ -92,13 +90,6 @@ def half_ring_bound(cost: Cost, world: World, nbytes: int) -> float:
     """Bound (ns) between root and all ranks, both ways around: all pieces over one link, the last one half way round."""
     link, half = cost.best(EAST, WEST), world.ranks // 2
     return cost.stream_ns(link, nbytes) + (half - 1) * cost.trip_ns(link, nbytes) if half else 0.0
-
-
-def half_ring_estimate(model: TimeModel, world: World, nbytes: int, plan: Plan, *, add: bool) -> float:
-    """Estimate (ns) between root and all ranks, both ways around, with or without a sum on each."""
-    pieces, size = plan.count_pieces(nbytes)
-    links = [link for side in (EAST, WEST) for link in model.crowd(side)]
-    return model.tree_ns(links, world.ranks // 2, 1 + (world.ranks > 2), pieces, size, plan.window, add=add)
 
 
 def whole_ring_bound(cost: Cost, nbytes: int, sent: int) -> float:

@@ -1,7 +1,7 @@
 """The size of the slots of queues, where none is given: latency times bandwidth, as far as the memory of the slots allows.
 
 A message of s bytes holds its sender's channel for alpha + s * beta, so of the bandwidth of the link it gets
-s / (s + alpha / beta). With LATENCIES times the product of latency and bandwidth, alpha / beta, that is four fifths or more.
+s / (s + alpha / beta). With LATENCIES times the product of latency and bandwidth, alpha / beta, that is 16 / 17 or more.
 The slots of a queue together hold many times what is under way on its link, so that no sender waits for a credit. All slots
 of a PE take at most a fourth of the memory that they lie in.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kernbench.ccl.alpha_beta import Link
     from kernbench.machine.families.sip.places import Places
 
-LATENCIES = 4
+LATENCIES = 16
 LEAST_BYTES = 256
 
 

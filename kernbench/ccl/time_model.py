@@ -1,8 +1,8 @@
-"""The alpha-beta time model of an algorithm: what it takes about, to choose among algorithms and sizes of pieces.
+"""The alpha-beta time model of an algorithm: the times of what its kernels do, for rehearsals and the choice that follows.
 
-A bound leaves out what it cannot be sure of; this is an estimate, and counts what a kernel does for a piece: loads, slots,
+A bound leaves out what it cannot be sure of; this is for estimates, and has what a kernel does for a piece: loads, slots,
 sums and stores, each without contention, and links that several messages share. Everything follows from the fields of the
-machine, so the same run chooses the same. `docs/collectives.md` has the closed forms.
+machine, so the same run chooses the same. Results go to copies by two kernels, whose closed forms are here too.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Piece(NamedTuple):
     """What a PE needs for one piece, in ns."""
 
     call: float  # to begin anything: the scheduler
+    lead: float  # of a load or store, before it gets to the DMA
     load: float
     store: float
     take: float  # of a message that has arrived: its slot is read
@@ -67,33 +68,35 @@ class TimeModel(Cost):
         kind: BufferKind,
         dtype: str,
         credit_bytes: int,
+        slot_bytes: int = 1,
     ) -> None:
-        super().__init__(machine, neighbours, world, sips, cubes[0], pes[0], 1)
+        super().__init__(machine, neighbours, world, sips, cubes[0], pes[0], slot_bytes)
         self._cubes, self._pes, self._kind, self._dtype = cubes, pes, kind, dtype
         self._credit_bytes = credit_bytes
-        self._crowds: dict[tuple[str, tuple[int, ...]], dict[tuple[int, int], SharedLink]] = {}
+        self._crowds: dict[tuple[str, frozenset[tuple[int, int]]], dict[tuple[int, int], SharedLink]] = {}
         self._pieces: dict[int, Piece] = {}
 
-    def crowd(self, direction: str, cubes: Sequence[int] | None = None) -> list[SharedLink]:
-        """The links of all participants (or of some cubes) in a direction while all of them send at once, by rank, then cube.
+    @property
+    def channels(self) -> int:
+        """The messages that a PE has under way at a time."""
+        return self._channels
 
-        Where cubes and PEs are collectives of their own, it is the slowest of them for each rank. What stays inside a SIP is
-        the same in all, and is there once.
+    def shared(self, rank: int, cube: int, direction: str, senders: frozenset[tuple[int, int]]) -> SharedLink:
+        """The link of a participant in a direction while all `senders`, as (rank, cube), send in it at once.
+
+        Where cubes and PEs are collectives of their own, it is the slowest of them. What stays inside a SIP is the same in all.
         """
-        return list(self._crowd(direction, cubes).values())
-
-    def rings(self, direction: str, cubes: Sequence[int] | None = None) -> list[list[SharedLink]]:
-        """The same links, those of each ring that they close together."""
-        links, found = dict(self._crowd(direction, cubes)), list[list[SharedLink]]()
-        while links:
-            at, ring = next(iter(links)), list[SharedLink]()
-            while at in links:
-                ring.append(links.pop(at))
-                peer = self.peer(*at, direction)
-                assert peer is not None
-                at = peer.rank, peer.cube
-            found.append(ring)
-        return found
+        key = direction, senders
+        if key not in self._crowds:
+            self._crowds[key] = self._find_crowd(direction, senders)
+        crowd, peer = self._crowds[key], self.peer(rank, cube, direction)
+        assert peer is not None
+        sample = rank if self._world.ranks <= MOST_RANKS else rank % SAMPLE_RANKS
+        at = (0 if peer.rank == rank else sample), cube
+        if at not in crowd:  # nobody of those who stand for all sends here
+            routes = self._routes(rank, cube, direction)
+            crowd[at] = self._slowest(routes, np.ones(self._machine.edge_count, np.int64))
+        return crowd[at]
 
     def between(self, source: tuple[int, int], target: tuple[int, int]) -> SharedLink:
         """The link between two PEs of the first SIP, each as (cube, PE), that nobody shares."""
@@ -102,29 +105,26 @@ class TimeModel(Cost):
         edges = np.array(self._machine.routing.edges_between(*ends, Intent.PE_DMA), np.int64)
         return self._find_shared(edges, np.ones(self._machine.edge_count, np.int64))
 
-    def _crowd(self, direction: str, cubes: Sequence[int] | None) -> dict[tuple[int, int], SharedLink]:
-        asked = tuple(range(self._world.cubes) if cubes is None else cubes)
-        if (direction, asked) not in self._crowds:
-            self._crowds[direction, asked] = self._find_crowd(direction, asked)
-        return self._crowds[direction, asked]
-
-    def _find_crowd(self, direction: str, cubes: tuple[int, ...]) -> dict[tuple[int, int], SharedLink]:
+    def _find_crowd(self, direction: str, senders: frozenset[tuple[int, int]]) -> dict[tuple[int, int], SharedLink]:
         routes: dict[tuple[int, int], list[np.ndarray]] = {}
         flows = np.zeros(self._machine.edge_count, np.int64)
         ranks = self._world.ranks
-        for rank in range(ranks if ranks <= MOST_RANKS else SAMPLE_RANKS):
-            for cube in cubes:
-                peer = self.peer(rank, cube, direction)
-                if peer is None or (peer.rank == rank and rank > 0):
-                    continue
-                found = routes[rank, cube] = self._routes(rank, cube, peer)
-                for edges in found:
-                    flows[edges] += 1
-        links: dict[tuple[int, int], SharedLink] = {}
-        for at, found in routes.items():
-            shared = [self._find_shared(edges, flows) for edges in found]
-            links[at] = SharedLink(*map(max, zip(*shared, strict=True)))
-        return links
+        most = ranks if ranks <= MOST_RANKS else SAMPLE_RANKS
+        for rank, cube in sorted(senders):
+            peer = self.peer(rank, cube, direction)
+            if peer is None or (rank >= most and peer.rank != rank):
+                continue
+            at = (0 if peer.rank == rank else rank), cube
+            if at in routes:
+                continue
+            found = routes[at] = self._routes(rank, cube, direction)
+            for edges in found:
+                flows[edges] += 1
+        return {at: self._slowest(found, flows) for at, found in routes.items()}
+
+    def _slowest(self, routes: Sequence[np.ndarray], flows: np.ndarray) -> SharedLink:
+        """What is slowest of each kind on some routes."""
+        return SharedLink(*map(max, zip(*(self._find_shared(edges, flows) for edges in routes), strict=True)))
 
     def _find_shared(self, edges: np.ndarray, flows: np.ndarray) -> SharedLink:
         """The link of a route whose wires pass so many messages."""
@@ -137,17 +137,18 @@ class TimeModel(Cost):
             flit_ns=int(flits.sum() - flits.max()) / FS_PER_NS,
         )
 
-    def _routes(self, rank: int, cube: int, peer: Peer) -> list[np.ndarray]:
-        """The routes (int64[edge]) from a participant to its peer: of every working PE."""
-        machine, places = self._machine, self._machine.places
-        apart = self._world.cubes == 1
-        pairs = [(own, own) for own in self._cubes] if apart else [(cube, peer.cube)]
-        ends = [
-            (places.pe(self._sips[rank], own, pe).dma, places.pe(self._sips[peer.rank], other, pe).dma)
-            for own, other in pairs
-            for pe in self._pes
-        ]
-        return [np.array(machine.routing.edges_between(*both, Intent.PE_DMA)) for both in ends]
+    def _routes(self, rank: int, cube: int, direction: str) -> list[np.ndarray]:
+        """The routes (int64[edge]) in a direction from a participant: of every PE and cube that is one at the same time."""
+        machine, places, world = self._machine, self._machine.places, self._world
+        apart, found = world.cubes == 1, list[np.ndarray]()
+        for own in self._cubes if apart else (cube,):
+            for pe in self._pes:
+                peer = self._neighbours(rank, cube, world.beside(own, pe)).get(direction)
+                if peer is not None:
+                    source = places.pe(self._sips[rank], own, pe).dma
+                    target = places.pe(self._sips[peer.rank], own if apart else peer.cube, pe).dma
+                    found.append(np.array(machine.routing.edges_between(source, target, Intent.PE_DMA)))
+        return found
 
     def piece(self, nbytes: int) -> Piece:
         """The work for a piece of some bytes."""
@@ -160,6 +161,14 @@ class TimeModel(Cost):
         piece = self.piece(nbytes)
         return piece.call + piece.leave + self._first_ns(link, nbytes) + nbytes * link.beta_ns + piece.settle
 
+    def transfer_ns(self, link: SharedLink, nbytes: int, *, first: bool) -> float:
+        """For how long a message has its channel, up to its last byte: the first over a link, or one of many in a row."""
+        return self._first_ns(link, nbytes) + nbytes * (link.beta_ns if first else link.pace_ns)
+
+    def credit_ns(self, link: SharedLink) -> float:
+        """For how long the credit of a slot is on its way back."""
+        return link.alpha_ns + self._credit_bytes * link.pace_ns
+
     def gap_ns(self, link: SharedLink, nbytes: int) -> float:
         """For how long a piece keeps its sender's channels and the link busy."""
         sent = nbytes * link.pace_ns
@@ -169,35 +178,6 @@ class TimeModel(Cost):
         """Until the first flit has arrived, but for its service at the slowest wire."""
         flits = min(nbytes / self._machine.flit_bytes, 1.0)
         return link.alpha_ns + flits * link.flit_ns
-
-    def ring_ns(
-        self,
-        rings: Sequence[Sequence[SharedLink]],
-        steps: int,
-        pieces: int,
-        nbytes: int,
-        window: int,
-        turn: float,
-        rest: float,
-        store: float = 0.0,
-    ) -> float:
-        """A circulation in which everyone sends `pieces` of its own and forwards all others for `steps` hops.
-
-        Between its arrival and its next hop a piece waits for `turn` on its PE, which then needs `rest` before it takes
-        another; for `store` of that it holds the channel that also sends. The last piece arrives after `steps` hops of the
-        first, all but the quickest, and pieces - 1 more at the pace of the slowest; and nobody is done before it has handled
-        all pieces.
-        """
-        if steps < 1 or not pieces:
-            return 0.0
-        links = [link for ring in rings for link in ring]
-        flights = [sorted(self.flight_ns(link, nbytes) for link in ring) for ring in rings]
-        hops = max(sum(ring[-steps:]) * steps / min(steps, len(ring)) for ring in flights)
-        slowest = max(ring[-1] for ring in flights)
-        gap = max(self.gap_ns(link, nbytes) for link in links) + store
-        credit = max(link.alpha_ns + self._credit_bytes * link.pace_ns for link in links)
-        pace = max(gap, turn + rest, (slowest + turn + credit) / window)
-        return max(hops + steps * turn + (pieces - 1) * pace, slowest + (steps * pieces - 1) * pace) + rest
 
     def tree_ns(
         self,
@@ -300,6 +280,7 @@ class TimeModel(Cost):
         add = (*costs.fetch(2 * nbytes), *costs.elements("add", elements, bits(self._dtype)), *costs.store(nbytes))
         return Piece(
             call=call,
+            lead=lead,
             load=lead + read_ns + nbytes * byte_ns,
             store=lead + write_ns + nbytes * byte_ns,
             take=call + read,
@@ -310,9 +291,3 @@ class TimeModel(Cost):
 
     def _ns(self, *terms: tuple[str, float]) -> float:
         return unrounded_fs(terms, self._machine.figures) / FS_PER_NS
-
-
-def overlapped_ns(ups: Sequence[float], downs: Sequence[float]) -> float:
-    """Batches that go up while the one before comes down: the first up, the last down, and between them the slower of both."""
-    between = sum(max(up, down) for up, down in zip(ups[1:], downs, strict=False))
-    return ups[0] + between + downs[-1] if ups else 0.0

@@ -9,7 +9,7 @@ ranks as it likes in the directions `ahead_1`, `ahead_2` … A group may have qu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kernbench.ccl.topology import SIP_TOPO_MESH, SIP_TOPO_RING
@@ -32,7 +32,11 @@ class Peer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The participants of a collective: `ranks` SIPs in a grid, `cubes` of a mesh in each."""
+    """The participants of a collective: `ranks` SIPs in a grid, `cubes` of a mesh in each.
+
+    `lane` tells collectives apart that go on side by side: of a PE it is its number, and where each cube is a collective of
+    its own, that of the cube and of the PE in sum. They may take different ways, so that all links are in use.
+    """
 
     ranks: int
     kind: int
@@ -40,11 +44,16 @@ class World:
     sip_h: int
     cube_w: int
     cube_h: int
+    lane: int = 0
 
     @property
     def cubes(self) -> int:
         """The number of participating cubes of a SIP."""
         return self.cube_w * self.cube_h
+
+    def beside(self, cube: int, pe: int) -> World:
+        """The world as a working PE of a cube sees it."""
+        return replace(self, lane=pe + (cube if self.cubes == 1 else 0))
 
 
 Neighbours = Callable[[int, int, World], Mapping[str, Peer]]  # (rank, cube, world) → direction → peer

@@ -31,7 +31,7 @@ SLOT_BYTES = 4096  # of the algorithms that are named, as the documents have it
 HOPS_DECIDE = (
     16384  # bytes up to which the centre, which has fewer hops, beats the corner, whose root has a smaller fan
 )
-WITHIN = 4 / 3  # of the quickest algorithm that is named, which `auto` may take
+WITHIN = 1.05  # of the quickest algorithm that is named, which `auto` may take
 
 # The columns of the table, with their types.
 COLUMNS: dict[str, type] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kernbench.report.swept_axes import short_name
 from kernbench.report.table import MARKS, format_value
 from kernbench.report.text_table import KEEP, Column, TextTable
-from kernbench.sweep.results.comparison import CHANGE, Comparison
+from kernbench.sweep.results.comparison import ALGORITHM, CHANGE, Comparison
 from kernbench.sweep.row import BOUND, OK
 from kernbench.text import plural
 
@@ -29,11 +29,17 @@ def moved_points(found: Comparison, moved: polars.DataFrame, most: int) -> TextT
     ]
     for column in found.columns:
         columns += _changes(rows, column, is_first=column == found.columns[0])
-    before, after = rows["status_a"], rows["status_b"]
-    if set(before) | set(after) > {OK}:
-        status = [str(a) if a == b else f"{a} → {b}" for a, b in zip(before, after, strict=True)]
-        columns.append(Column("status", status))
+    if set(rows["status_a"]) | set(rows["status_b"]) > {OK}:
+        columns.append(Column("status", _both(rows, "status")))
+    if {f"{ALGORITHM}_a", f"{ALGORITHM}_b"} <= set(rows.columns):
+        columns.append(Column("collective algorithm", _both(rows, ALGORITHM)))
     return TextTable(columns, title)
+
+
+def _both(rows: polars.DataFrame, name: str) -> list[str]:
+    """A text column on both sides, once where it is the same."""
+    pairs = zip(rows[f"{name}_a"], rows[f"{name}_b"], strict=True)
+    return [str(a or "") if a == b else f"{a or ''} → {b or ''}" for a, b in pairs]
 
 
 def _figure(column: str, value: float | None) -> str:

@@ -167,6 +167,11 @@ def _bench_columns(rows: polars.DataFrame, shown: Container[str]) -> Iterator[tu
     if rows["bottleneck"].count():  # bounds have none
         yield "busy", Column("busy", _percents(rows["bottleneck_utilisation"]), right=True)
         yield "bottleneck", Column("bottleneck", [name or "" for name in rows["bottleneck"]])
+    if "collective_algorithm" in rows.columns and rows["collective_algorithm"].count():
+        yield (
+            "collective_algorithm",
+            Column("collective algorithm", [name or "" for name in rows["collective_algorithm"]]),
+        )
 
 
 def _percents(shares: polars.Series) -> list[str]:

@@ -29,6 +29,11 @@ def list_collectives(
     return [_describe(one, issue_fs, end_fs, known) for one in issued]
 
 
+def name_algorithms(issued: list[Collective]) -> str | None:
+    """The algorithms of collectives, each once, in the order of their first calls; None if there are no collectives."""
+    return ", ".join(dict.fromkeys(one.work.algorithm.name for one in issued)) or None
+
+
 def _describe(
     one: Collective,
     issue_fs: np.ndarray | None,
@@ -40,7 +45,7 @@ def _describe(
         start = min(launch.started_fs(end_fs) for launch in one.launches)
         latency_ns = (max(launch.finished_fs(issue_fs) for launch in one.launches) - start) / FS_PER_NS
     group, work = one.group, one.work
-    queues = group.slots(work.collective)
+    queues = group.slots_of(work.algorithm, work.world, work.cubes, work.pes)
     bound_ns, task = find_bound(one), one.task
     key = work.collective, task
     if key not in known:

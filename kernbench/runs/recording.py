@@ -20,6 +20,7 @@ from kernbench.errors import InputError, KernBenchError, LimitError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits
+from kernbench.runs.collective_metrics import name_algorithms
 from kernbench.runs.metrics import BatchMetrics, run_metrics
 
 if TYPE_CHECKING:
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The program of a bench. `looked_at`: fields of the topology that decided it; it holds where these are the same."""
+    """The program of a bench. `looked_at`: fields of the topology that decided it; it holds where these are the same.
+
+    `collective_algorithm` is as of `RunResult`.
+    """
 
     program: Program
     launches: Sequence[Launch]
     looked_at: frozenset[str]
+    collective_algorithm: str | None
 
     def run(self, machine: Machine, mode: str = "hybrid", on_progress: OnProgress | None = None) -> Session:
         """The finished run on a machine that differs in figures alone. Errors: DeadlockError."""
@@ -108,7 +113,8 @@ def record(
         return None
     torch.runtime.drop_expectations()
     program = device.program.on(machine)
-    return Recording(program, torch.runtime.launches, figures.fields(machine))
+    algorithm = name_algorithms(torch.runtime.collectives)
+    return Recording(program, torch.runtime.launches, figures.fields(machine), algorithm)
 
 
 class RecordingDevice(Device):

@@ -50,6 +50,8 @@ class RunResult:
     - `tflops_of_peak`, `gbs_of_peak`: GEMM work over that of all engines of the PEs used, and bytes to and from memory over
       the bandwidth of their HBM slices (`runs.demand`).
 
+    - `collective_algorithm`: the algorithms of the collectives in the order of their first calls; None if there are none.
+
     In mode analytic nothing happens: times are lower bounds (`lower_ns` is that of the latency), `upper_ns` is an upper bound
     of all of them, and `binding` says what sets the bound of the makespan. Rates are upper bounds, of kernels that take at
     least `pe_exec_ns`. There are no events and no bottleneck.
@@ -84,6 +86,7 @@ class RunResult:
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
+    collective_algorithm: str | None = None
     request: Mapping[str, Any] | None = None  # bench, topology, device, live, names set; None of a function
 
     def __getstate__(self) -> dict[str, Any]:

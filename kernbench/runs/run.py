@@ -23,7 +23,7 @@ from kernbench.replay.compare import find_mismatch
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
 from kernbench.runs.bench_family import check_family
 from kernbench.runs.bounds import find_bounds
-from kernbench.runs.collective_metrics import list_collectives
+from kernbench.runs.collective_metrics import list_collectives, name_algorithms
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.request import note_request
@@ -212,12 +212,13 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
 
 def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
     """The metrics of a run, measured or bounded, by the names of `RunResult`."""
+    issued, launches, session = torch.runtime.collectives, torch.runtime.launches, driven.session
     if mode == Mode.ANALYTIC:
-        collectives = list_collectives(torch.runtime.collectives)
-        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.runtime.launches).list_metrics()}
-    session = driven.session
-    collectives = list_collectives(torch.runtime.collectives, session.op_issue_fs, session.op_end_fs)
-    return {"collectives": tuple(collectives), **run_metrics(session, torch.runtime.launches)}
+        collectives, metrics = list_collectives(issued), find_bounds(driven.program, launches).list_metrics()
+    else:
+        collectives = list_collectives(issued, session.op_issue_fs, session.op_end_fs)
+        metrics = run_metrics(session, launches)
+    return {"collectives": tuple(collectives), "collective_algorithm": name_algorithms(issued), **metrics}
 
 
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ COLUMNS: dict[str, type] = {
     "bottleneck": str,  # the kind of part that is busiest
     "bottleneck_part": str,  # the busiest of that kind
     "bottleneck_utilisation": float,  # 0 … 1
+    "collective_algorithm": str,  # of each collective, in their order; null without collectives
     "achieved_tflops": float,
     "achieved_gbs": float,
     "tflops_of_peak": float,  # 0 … 1, of the GEMM engines of the PEs used

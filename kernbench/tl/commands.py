@@ -64,6 +64,9 @@ class CommandList:
         """Collect the expectation of a message."""
         self._commands.append(Post(note))
 
+    def learn(self, _: Recv, /) -> None:
+        """Without a machine nothing arrives."""
+
     def receive(self, note: Recv, /) -> TensorHandle:
         """Collect a receipt."""
         self._commands.append(note)

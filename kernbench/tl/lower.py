@@ -125,10 +125,14 @@ class Lowering:
         """Scheduler, and the choice of the message."""
         self._exchange.post(note)
 
-    def receive(self, note: Recv, /) -> TensorHandle:
-        """Arrival, read of the slot, and the copy if one is asked for."""
+    def learn(self, note: Recv, /) -> None:
+        """Of a receive without a shape the arrival, which says shape and dtype."""
         if not note.shape:
             self._exchange.learn(note)
+
+    def receive(self, note: Recv, /) -> TensorHandle:
+        """Arrival, read of the slot, and the copy if one is asked for."""
+        self.learn(note)
         nbytes = type_of(note.shape, note.dtype).nbytes
         if note.out_tcm is not None:
             self.check_place("recv", "dst_addr", note.out_tcm, nbytes, "tcm")

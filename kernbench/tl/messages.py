@@ -49,7 +49,7 @@ class MessagePrimitives(ContextCore):
             if src_addr is None:
                 fail("tl.send got neither a tensor nor an address", "give src, or src_addr with shape or nbytes")
             found = _elements("send", nbytes, shape, dtype)
-            address = self._address("send", src_addr, prod(found) * itemsize(dtype), dtype if nbytes is None else None)
+            address = self._address("send", src_addr, prod(found) * itemsize(dtype), dtype)
             src = self._source(address, found, dtype, space)
         elif src_addr is not None or nbytes is not None or shape is not None:
             fail("tl.send got a tensor and an address", "give one of them; a tensor knows its shape")
@@ -82,15 +82,14 @@ class MessagePrimitives(ContextCore):
         note = self._recv_note("recv", dir, shape, dtype)
         if dst_space is not None:
             self._space("recv", dst_space)
-        if dst_addr is not None and dst_space is not None:
-            address = self._address("recv", dst_addr)
-            if note.shape:
-                self._address("recv", dst_addr, prod(note.shape) * itemsize(note.dtype), note.dtype)
-            if dst_space == "tcm":
-                note.out_tcm = address
-            else:
-                note.out_va, note.out_space = address, dst_space
-        return self._receive_now(note)
+        if dst_addr is None or dst_space is None:
+            return self._receive_now(note)
+        address = self._check_copy(note, dst_addr)
+        if dst_space == "tcm":
+            note.out_tcm = address
+        else:
+            note.out_va, note.out_space = address, dst_space
+        return self._receive_now(note, dst_addr)
 
     def recv_no_consume(
         self, dir: str | None = None, shape: int | Sequence[int] = (), dtype: str = "f16"
@@ -127,10 +126,19 @@ class MessagePrimitives(ContextCore):
         self._value_count += 1
         return Recv(self._value_count, direction, known, as_dtype(primitive, dtype))
 
-    def _receive_now(self, note: Recv) -> TensorHandle:
+    def _receive_now(self, note: Recv, copied_to: int | None = None) -> TensorHandle:
         self._dispatch()
         self._runner.post(note)
+        if copied_to is not None and not note.shape:
+            self._runner.learn(note)
+            self._check_copy(note, copied_to)
         return self._keep(self._runner.receive(note))
+
+    def _check_copy(self, note: Recv, address: int) -> int:
+        """Check the range to which a message is copied, as far as its shape is known; returns the address."""
+        if not note.shape:
+            return self._address("recv", address)
+        return self._address("recv", address, prod(note.shape) * itemsize(note.dtype), note.dtype)
 
     def _keep(self, received: TensorHandle) -> TensorHandle:
         if received.space == "tcm":

@@ -96,10 +96,6 @@ def test_arguments_that_cannot_be_built(raised: str, drop) -> None:
             " bound raised TypeError: must be real number, not str",
         ),
         (
-            "def estimate(model, world, nbytes, plan):\n    return {}",
-            " estimate raised TypeError: must be real number, not dict",
-        ),
-        (
             "def bound(cost, world, nbytes, plan):\n    return float('nan')",
             " bound raised ValueError: nan is no time in ns",
         ),

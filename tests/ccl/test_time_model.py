@@ -1,11 +1,11 @@
-"""The time model: pieces and links by hand, links that messages share, rings and trees."""
+"""The time model: pieces and links by hand, links that messages share, trees."""
 
 from __future__ import annotations
 
 import pytest
 
 from kernbench.ccl.module import load_algorithm
-from kernbench.ccl.time_model import SharedLink, TimeModel, overlapped_ns
+from kernbench.ccl.time_model import SharedLink, TimeModel
 from kernbench.ccl.wiring import World, grid_neighbours
 from kernbench.machine import load_machine
 
@@ -45,63 +45,55 @@ def test_a_message_to_the_next_pe_takes_what_the_kernel_language_says() -> None:
     assert model().flight_ns(link, 4096) == pytest.approx(1 + 9 + 16 + 2 + 8, abs=0.1)
 
 
+def everyone(ranks: int, cubes: int) -> frozenset[tuple[int, int]]:
+    return frozenset((rank, cube) for rank in range(ranks) for cube in range(cubes))
+
+
 def test_messages_that_share_a_wire_wait_for_one_another() -> None:
     world, slow = World(2, 0, 2, 1, 1, 1), {"pcie_ep__gbs": 32}
-    alone, crowd = (model(world=world, cubes=cubes, **slow).crowd("global_E") for cubes in (range(1), range(16)))
-    assert len(alone) == len(crowd) == 2
-    assert alone[0].pace_ns == alone[0].beta_ns == pytest.approx(1 / 32)
-    assert crowd[0].pace_ns == crowd[0].beta_ns == pytest.approx(16 / 32)
+
+    def links() -> tuple[SharedLink, SharedLink]:
+        """Of one cube, and of sixteen that are collectives of their own."""
+        alone, crowd = (model(world=world, cubes=cubes, **slow) for cubes in (range(1), range(16)))
+        return alone.shared(0, 0, "global_E", everyone(2, 1)), crowd.shared(0, 0, "global_E", everyone(2, 1))
+
+    alone, crowd = links()
+    assert alone.pace_ns == alone.beta_ns == pytest.approx(1 / 32)
+    assert crowd.pace_ns == crowd.beta_ns == pytest.approx(16 / 32)
     slow |= {"pcie_ep__store_and_forward": True}
-    alone, crowd = (model(world=world, cubes=cubes, **slow).crowd("global_E") for cubes in (range(1), range(16)))
+    alone, crowd = links()
     # Both endpoints store a message, and all links to, between and from them pass 32 GB/s.
-    assert alone[0].pace_ns == alone[0].beta_ns == pytest.approx(3 / 32)
-    assert crowd[0].pace_ns == pytest.approx(16 / 32)
-    assert crowd[0].beta_ns == pytest.approx(3 * 16 / 32)
+    assert alone.pace_ns == alone.beta_ns == pytest.approx(3 / 32)
+    assert crowd.pace_ns == pytest.approx(16 / 32)
+    assert crowd.beta_ns == pytest.approx(3 * 16 / 32)
+
+
+def test_only_those_who_send_share_a_wire() -> None:
+    found = model(world=World(2, 0, 2, 1, 4, 4), pcie_ep__gbs=32)
+    assert found.shared(0, 0, "global_E", everyone(2, 16)).pace_ns == pytest.approx(16 / 32)
+    assert found.shared(0, 0, "global_E", frozenset({(0, 0), (1, 0)})).pace_ns == pytest.approx(1 / 32)
 
 
 def test_of_many_ranks_some_stand_for_all() -> None:
-    world = World(20, 0, 20, 1, 1, 1)
-    found = model("tiny", world, cubes=range(1), sips__count=20)
-    assert len(found.crowd("global_E")) == 4
-    (ring,) = found.rings("global_E")
-    steps = found.ring_ns([ring], 19, 1, 4096, 4, 5.0, 2.0)
-    assert steps == pytest.approx(19 * (found.flight_ns(ring[0], 4096) + 5) + 2, rel=0.01)
+    found = model("tiny", World(20, 0, 20, 1, 1, 1), cubes=range(1), sips__count=20)
+    first, last = (found.shared(rank, 0, "global_E", everyone(20, 1)) for rank in (0, 16))
+    assert first == last
+    few = found.shared(17, 0, "global_E", frozenset({(17, 0)}))  # whom none of these stands for
+    assert few.alpha_ns == pytest.approx(first.alpha_ns, rel=0.1)
 
 
-def test_links_by_ring() -> None:
-    rings = model(neighbours=load_algorithm("ring_2d_allreduce").neighbours)
-    assert [len(ring) for ring in rings.rings("E")] == [4] * 4
-    assert [len(ring) for ring in rings.rings("global_E")] == [2] * 16
-    (line,) = model(neighbours=load_algorithm("ring_allreduce").neighbours).rings("E")
-    assert len(line) == 16
-    assert sorted({round(link.alpha_ns) for link in line}) == [
-        16,
-        49,
-    ]  # back from the last row to the first is three hops
+def test_lanes_use_all_links_between_sips() -> None:
+    """Cubes go round a torus on four ways, so each of its links has a quarter of the messages."""
+    fields = {"sips__count": 16, "sips__topology": "torus_2d", "sips__w": 4, "sips__h": 4, "sips__wiring": "direct"}
+    world, senders = World(16, 1, 4, 4, 4, 4), everyone(16, 16)
+    slow = {"sip_link__gbs": 1, **fields}
+    one_way = model(world=world, **slow).shared(0, 0, "global_E", senders)
+    lanes = model(world=world, neighbours=load_algorithm("ring_2d_allreduce").neighbours, **slow)
+    assert lanes.shared(0, 0, "global_E", senders).pace_ns == pytest.approx(one_way.pace_ns / 4)
 
 
 HOP = SharedLink(alpha_ns=10.0, beta_ns=0.01, pace_ns=0.01, flit_ns=0.0)
 FLIGHT = 1 + 9 + 10 + 40.96 + 8
-
-
-def test_a_circulation_of_one_piece_is_its_hops() -> None:
-    found = model().ring_ns([[HOP] * 4], 3, 1, 4096, 4, 5.0, 2.0)
-    assert found == pytest.approx(3 * (FLIGHT + 5) + 2)
-    slow = HOP._replace(alpha_ns=30.0)
-    assert model().ring_ns([[HOP, HOP, HOP, slow]], 3, 1, 4096, 4, 5.0, 2.0) == pytest.approx(found + 20)
-
-
-def test_a_circulation_of_many_pieces_is_the_work_of_the_slowest() -> None:
-    busy = model().ring_ns([[HOP] * 4], 3, 100, 4096, 4, 50.0, 50.0)
-    assert busy == pytest.approx(FLIGHT + 299 * 100 + 50)
-    sends = model().ring_ns([[HOP] * 4], 3, 100, 4096, 4, 1.0, 1.0, 30.0)
-    assert sends == pytest.approx(FLIGHT + 299 * (10 + 40.96 + 30) + 1)
-    assert model().ring_ns([], 0, 3, 4096, 4, 1.0, 1.0) == 0
-
-
-def test_one_slot_waits_for_its_credit() -> None:
-    found = model().ring_ns([[HOP] * 4], 3, 100, 4096, 1, 1.0, 1.0)
-    assert found == pytest.approx(FLIGHT + 299 * (FLIGHT + 1 + 10 + 0.16) + 1)
 
 
 def test_a_tree_is_its_levels_and_the_pace_of_its_widest_node() -> None:
@@ -113,9 +105,3 @@ def test_a_tree_is_its_levels_and_the_pace_of_its_widest_node() -> None:
     down = one.tree_ns([HOP], 3, 2, 5, 4096, 4, add=False)
     assert down == pytest.approx(piece.load + 3 * (FLIGHT + piece.take) + 50.96 + 4 * 2 * 50.96)
     assert one.tree_ns([], 0, 2, 5, 4096, 4) == 0
-
-
-def test_batches_overlap() -> None:
-    assert overlapped_ns([10, 12, 4], [7, 20, 5]) == 10 + 12 + 20 + 5
-    assert overlapped_ns([10], [7]) == 17
-    assert overlapped_ns([], []) == 0

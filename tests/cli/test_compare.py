@@ -66,6 +66,24 @@ def test_a_field_that_one_sweep_sets_is_told(
     assert printed(capsys)[2] == "topology.noc.gbs: 64 in A, as it stands in B"
 
 
+def test_the_algorithms_of_collectives_are_shown(
+    sweeps: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = []
+    for name, made, algorithms in (("c", sweeps[0], ["tree"] * 4), ("d", sweeps[1], ["tree", "tree", "ring", "tree"])):
+        read = polars.read_parquet(Path(made) / "table.parquet")
+        sides.append(keep(tmp_path / name, read.with_columns(collective_algorithm=polars.Series(algorithms))))
+    assert main(["compare", *sides]) == 0
+    shown = [line.rpartition("%")[2].strip() for line in printed(capsys) if line.strip()[:1] == "2" and "%" in line]
+    assert shown == ["tree → ring", "tree"]
+    assert main(["compare", *sides, "--json"]) == 0
+    moved = json.loads(capsys.readouterr().out)["moved"]
+    assert [(row["collective_algorithm_a"], row["collective_algorithm_b"]) for row in moved] == [
+        ("tree", "ring"),
+        ("tree", "tree"),
+    ]
+
+
 def test_a_sweep_equals_itself(sweeps: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", sweeps[0], sweeps[0], "--threshold", "0"]) == 0
     assert printed(capsys)[2:] == ["latency_ns: none of 4 moved", "pe_exec_ns: none of 4 moved"]

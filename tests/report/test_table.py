@@ -43,6 +43,13 @@ def test_what_computes_nothing_shows_what_it_moves() -> None:
     assert shown(best_points(made, [LATENCY]))[1].split() == ["M", "latency", "ns", "GB/s", "busy", "bottleneck"]
 
 
+def test_collectives_show_which_algorithm_they_took() -> None:
+    made = table(lambda m: 1000.0 * m, M=[1, 2]).with_columns(collective_algorithm=polars.Series(["tree", "ring"]))
+    lines = shown(best_points(made, [LATENCY]))
+    assert lines[1].endswith("bottleneck               collective algorithm")
+    assert [line.split()[-1] for line in lines[2:]] == ["tree", "ring"]
+
+
 def test_bounds_alone_have_no_columns_of_bottlenecks_and_small_shares_keep_digits() -> None:
     without = {
         "bottleneck": polars.lit(None, polars.String),

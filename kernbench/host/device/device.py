@@ -88,6 +88,12 @@ class Device:
         pools = self._sips[sip].pools
         return Buffer(pools, pools.allocate(space, cube, pe, nbytes, "a buffer"))
 
+    def free_bytes(self, sip: int, space: str) -> int:
+        """The bytes of TCM, SRAM or HBM that are free of the share of the PE that has least of its SIP's first cube."""
+        pools, pes = self._sips[sip].pools, self.machine.places.pes_per_cube
+        shared = pes if space == "sram" else 1
+        return min(pools.free_bytes(space, 0, pe) for pe in range(pes)) // shared
+
     def write(self, sip: int, name: str, layout: Layout, contents: Contents) -> None:
         """Copy from the host, one message for each shard."""
         self._unmap(sip)

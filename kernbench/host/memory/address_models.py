@@ -261,13 +261,13 @@ class LogicalAddresses(AddressModel):
         self._segments.free(tensor.layout.va, tensor.layout.nbytes)
 
     def carried(self, tensors: Sequence[Placed]) -> Targets:
-        """The segments of the tensors; PEs with the same entries share one object."""
+        """The segments of the tensors that a PE's cube holds; PEs with the same entries share one object."""
         tables = [tensor.targets for tensor in {tensor.layout.va: tensor for tensor in tensors}.values()]
         joined: dict[tuple[int, ...], Entries] = {}
         carried: dict[int, dict[int, Entries]] = {}
-        for cube, pes in (tables[0] if tables else {}).items():
+        for cube, pes in max(tables, key=len, default={}).items():  # cubes are the first so many
             for pe in pes:
-                parts = [table[cube][pe] for table in tables]
+                parts = [table[cube][pe] for table in tables if cube in table]
                 key = tuple(id(part) for part in parts)
                 if key not in joined:
                     joined[key] = tuple(entry for part in parts for entry in part)

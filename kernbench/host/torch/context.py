@@ -186,20 +186,24 @@ class RuntimeContext(Namespace):
     # Running
 
     def launch(self, name: str, fn: Any = None, *args: Any, start_ns: float | None = None) -> Launch:
-        """Run a kernel on every PE that holds its tensors (on all of the SIP if it has none); not waited for.
+        """Run a kernel on every PE that holds any of its tensors (on all of the SIP if it has none); not waited for.
+
+        These are the first PEs of the first cubes, as many as the tensor on most cubes and the one on most PEs have.
 
         A kernel that is registered, as by an earlier launch, may be left out: `launch(name, *args)`.
         A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them.
         No PE starts before `start_ns` of simulated
         time. The `response` of the launch is None until the host has waited. Errors: InputError for tensors of another
-        SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
+        SIP, or that are no tensors at all; KernelError when the kernel raises.
         """
         if not isinstance(name, str):
             raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
         if not callable(fn):
             args, fn = args if fn is None else (fn, *args), find_kernel(name)
         sip = self.runtime.current_sip
-        cubes, pes = self._targets(name, list(_tensors_in(args)))
+        layouts = [tensor.layout for tensor in _tensors_in(args)]
+        cubes = max((layout.cubes for layout in layouts), default=self.cubes_per_sip)
+        pes = max((layout.pes for layout in layouts), default=self.pes_per_cube)
         sent = tuple(_as_arg(name, arg) for arg in args)
         message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)), start_ns)
         return self.runtime.launch(message, fn)
@@ -210,18 +214,6 @@ class RuntimeContext(Namespace):
         Errors: InputError for a PE the SIP lacks; AddressError for a shard that is in no memory.
         """
         return self.runtime.pe_dma(PeDma(self.runtime.current_sip, cube, pe, shard, write))
-
-    def _targets(self, kernel: str, tensors: Sequence[Tensor]) -> tuple[int, int]:
-        places = [(tensor.layout.cubes, tensor.layout.pes) for tensor in tensors]
-        if len(set(places)) > 1:
-            held = ", ".join(
-                f"{tensor.name!r} by {cubes} cubes x {pes} PEs"
-                for tensor, (cubes, pes) in zip(tensors, places, strict=True)
-            )
-            raise InputError(
-                f"launch of {kernel!r} got tensors held by different PEs: {held}; give them one num_cubes and num_pes"
-            )
-        return places[0] if places else (self.cubes_per_sip, self.pes_per_cube)
 
     def synchronize(self) -> None:
         """Wait until everything issued to every SIP is done. Errors: DeadlockError."""

@@ -12,7 +12,7 @@ from kernbench.tl.ipcq import Ring
 if TYPE_CHECKING:
     from kernbench.ccl.broadcast_in_sip import Copies
     from kernbench.ccl.config import Intra, Queues
-    from kernbench.ccl.wiring import Neighbours, World
+    from kernbench.ccl.wiring import Neighbours, Peer, World
     from kernbench.machine.families.sip.places import Places
 
 Where = tuple[int, int, int]  # sip, cube, pe
@@ -42,18 +42,22 @@ def neighbour_tables(
 ) -> Tables:
     """The table of every working PE: those of `pes` in `cubes` of each rank's SIP.
 
-    Where the world has one cube, every cube of `cubes` is a world of its own, of its fellows on the other SIPs.
+    Where the world has one cube, every cube of `cubes` is a world of its own, of its fellows on the other SIPs, with its lane.
     Errors: InputError for a wiring that does not lead back, naming the module.
     """
-    wiring = {
-        (rank, cube): dict(neighbours(rank, cube, world)) for rank in range(world.ranks) for cube in range(world.cubes)
-    }
-    check_wiring(name, wiring)
     apart = world.cubes == 1
+    wirings: dict[World, dict[tuple[int, int], dict[str, Peer]]] = {}  # by lane
+    for beside in {world.beside(cube, pe): None for cube in cubes for pe in pes}:
+        wirings[beside] = {
+            (rank, cube): dict(neighbours(rank, cube, beside))
+            for rank in range(world.ranks)
+            for cube in range(world.cubes)
+        }
+        check_wiring(name, wirings[beside])
     return {
         (sips[rank], cube, pe): {
             direction: _ring(queues, sips[peer.rank], cube if apart else peer.cube, pe, peer.back)
-            for direction, peer in wiring[rank, 0 if apart else cube].items()
+            for direction, peer in wirings[world.beside(cube, pe)][rank, 0 if apart else cube].items()
         }
         for rank in range(world.ranks)
         for cube in cubes

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kernbench.ccl.alpha_beta import Cost
 from kernbench.ccl.broadcast_in_sip import WAYS, Copies, cube_queues
-from kernbench.ccl.choice import Choice, choose, choose_chunk
+from kernbench.ccl.choice import Candidate, Choice, choose, choose_chunk
 from kernbench.ccl.plan import Plan
+from kernbench.ccl.rehearsal import Rehearsals
 from kernbench.ccl.slot_size import find_most_bytes, find_slot_bytes
 from kernbench.ccl.time_model import TimeModel
 from kernbench.ccl.topology import find_grid, find_kind
@@ -27,7 +28,8 @@ from kernbench.host.torch.install_time import estimate_install_ns
 from kernbench.host.torch.neighbour_tables import copy_tables, grid_tables, neighbour_tables
 
 if TYPE_CHECKING:
-    from kernbench.ccl.config import BufferKind, Config, CopyWay, Queues
+    from kernbench.ccl.alpha_beta import Link
+    from kernbench.ccl.config import Config, CopyWay, Queues
     from kernbench.ccl.module import Algorithm
     from kernbench.ccl.plan import Spans
     from kernbench.host.device.device import Device
@@ -54,11 +56,10 @@ class ProcessGroup:
         self.topology = config.topology(self.places.sip_topology)
         self.kind = self._find_kind(config.candidates())
         self.sip_w, self.sip_h = self._find_grid()
-        self._own: dict[Who, Ipcq] = {}
+        self._own: dict[Who, tuple[Queues, Ipcq]] = {}
         self._of_copies: dict[Copies, Ipcq] = {}
-        self._models: dict[tuple[str, str, Who], TimeModel] = {}  # by collective and dtype
+        self._rehearsed: dict[tuple[str, str, Who], Rehearsals] = {}  # by collective and dtype
         self._choices: dict[tuple[Any, ...], Any] = {}
-        self._slot_bytes: dict[tuple[BufferKind, int], int] = {}
         grid = self.world(self.places.cube_w, self.places.cube_h)
         tables = grid_tables(grid, self.sips, self.places, self.slots(), config.spec.defaults.intra)
         device.ipcq = device.install_neighbours(tables)
@@ -78,15 +79,34 @@ class ProcessGroup:
             return self.device.ipcq
         key = _who(algorithm, world, cubes, pes)
         if key not in self._own:
-            queues = self.slots(algorithm.collective)
+            queues = self.slots_of(algorithm, world, cubes, pes)
             tables = neighbour_tables(algorithm.name, algorithm.neighbours, world, self.sips, cubes, pes, queues)
-            self._own[key] = self.device.install_neighbours(tables)
-        return self._own[key]
+            self._own[key] = queues, self.device.install_neighbours(tables)
+        return self._own[key][1]
 
-    def slots(self, collective: str = "all_reduce") -> Queues:
-        """The queues of a collective, with the size of their slots."""
-        queues = self.config.queues(collective)
-        return queues if queues.slot_bytes else replace(queues, slot_bytes=self._size_slots(queues))
+    def slots(self) -> Queues:
+        """The queues along the grid, with the size of their slots."""
+        queues = self.config.queues()
+        return queues if queues.slot_bytes else replace(queues, slot_bytes=self._grid_slot_bytes)
+
+    def slots_of(self, algorithm: Algorithm, world: World, cubes: Sequence[int], pes: Sequence[int]) -> Queues:
+        """The queues of an algorithm, with the size of their slots: in its own wiring as large as its links ask for."""
+        queues = self.config.queues(algorithm.collective)
+        if queues.slot_bytes:
+            return queues
+        if not algorithm.own_wiring:
+            return replace(queues, slot_bytes=self._grid_slot_bytes)
+        key = _who(algorithm, world, cubes, pes)
+        if key in self._own:
+            return self._own[key][0]
+        most = max(
+            len(algorithm.neighbours(rank, cube, world)) for rank in range(world.ranks) for cube in range(world.cubes)
+        )
+        cost = Cost(self.device.machine, algorithm.neighbours, world, self.sips, cubes[0], pes[0], 1)
+        sides = {side for cube in range(world.cubes) for side in algorithm.neighbours(0, cube, world)}
+        return replace(
+            queues, slot_bytes=self._size_slots(queues, most, [cost.links(side, ranks=(0,)) for side in sides])
+        )
 
     def choose(
         self,
@@ -101,24 +121,32 @@ class ProcessGroup:
 
         Errors: InputError for slots that hold no element, and for an algorithm that cannot be.
         """
-        queues, fixed = self.slots(collective), self.config.queues(collective).slot_bytes is not None
-        plan = self.plan(collective, dtype, op, workers.spans, root)
-        nbytes = workers.elements * itemsize(dtype)
-        key = (collective, world, workers.cubes, workers.pes, nbytes, plan.chunk, dtype, root)
+        cubes, pes = workers.cubes, workers.pes
+        key = (collective, world, cubes, pes, workers.elements, dtype, root)
         if key not in self._choices:
-
-            def model_of(algorithm: Algorithm) -> TimeModel:
-                return self._model(algorithm, world, workers, queues, dtype)
-
             candidates = self.config.candidates(collective)
-            able = [one for one in candidates if self._is_able(one, world, queues)] or candidates
-            self._choices[key] = choose(able, model_of, world, nbytes, plan, fixed=fixed)
+            able = [one for one in candidates if self._is_able(one, world, cubes, pes)] or candidates
+            fixed = self.config.queues(collective).slot_bytes is not None
+            self._choices[key] = choose(
+                [self._candidate(one, world, workers, dtype, root) for one in able], fixed=fixed
+            )
         choice = self._choices[key]
+        plan = self.plan(self.slots_of(choice.algorithm, world, cubes, pes), dtype, op, workers.spans, root)
         return choice, replace(plan, chunk=choice.chunk)
+
+    def _candidate(
+        self, algorithm: Algorithm, world: World, workers: Workers, dtype: str, root: int | None
+    ) -> Candidate:
+        queues = self.slots_of(algorithm, world, workers.cubes, workers.pes)
+        rehearsals = self._rehearsals(algorithm, world, workers, queues, dtype)
+        plan, elements = self.plan(queues, dtype, root=root), workers.elements
+        return Candidate(
+            algorithm, plan, partial(rehearsals.estimate, elements), partial(rehearsals.bound, elements, plan)
+        )
 
     def spread(self, spans: Spans, dtype: str, copies: Copies) -> tuple[CopyWay, Plan]:
         """How a result comes to the copies, and the plan of the kernel: by the estimates what is not given."""
-        plan, ways = self.plan("all_reduce", dtype, spans=spans), self._copy_ways(copies)
+        plan, ways = self.plan(self.slots(), dtype, spans=spans), self._copy_ways(copies)
         fixed = self.config.queues().slot_bytes is not None
         if fixed and len(ways) == 1:
             return ways[0], plan
@@ -129,7 +157,7 @@ class ProcessGroup:
             about = queues.kind, dtype, queues.credit_bytes
             model = TimeModel(self.device.machine, grid_neighbours, own, self.sips, (0,), (0,), *about)
             estimates = {way: partial(WAYS[way].estimate, model, nbytes, copies) for way in ways}
-            found = {way: choose_chunk(estimate, nbytes, plan, fixed=fixed) for way, estimate in estimates.items()}
+            found = {way: choose_chunk(estimate, plan, fixed=fixed) for way, estimate in estimates.items()}
             first = {"multicast": 0.0 if len(ways) == 1 else self._install_ns(copies)}
             way = min(ways, key=lambda way: (found[way].estimate_ns or 0.0) + first.get(way, 0.0))
             self._choices[key] = way, found[way].elements
@@ -168,53 +196,60 @@ class ProcessGroup:
         return self._of_copies[copies]
 
     def plan(
-        self, collective: str, dtype: str, op: str = "sum", spans: Spans | None = None, root: int | None = None
+        self, queues: Queues, dtype: str, op: str = "sum", spans: Spans | None = None, root: int | None = None
     ) -> Plan:
         """The plan of a collective whose pieces fill a slot. Errors: InputError for slots that hold no element."""
-        queues = self.slots(collective)
         assert queues.slot_bytes
         chunk = queues.slot_bytes // itemsize(dtype)
         if not chunk:
             raise InputError(
                 f"{self.config.where}: slots of {queues.slot_bytes} bytes hold no element of {dtype}; raise slot_size"
             )
-        return Plan(dtype, op, chunk, queues.n_slots, spans, root)
+        return Plan(dtype, op, chunk, queues.n_slots, spans, root, self._keeps)
 
-    def _model(self, algorithm: Algorithm, world: World, workers: Workers, queues: Queues, dtype: str) -> TimeModel:
+    def _rehearsals(
+        self, algorithm: Algorithm, world: World, workers: Workers, queues: Queues, dtype: str
+    ) -> Rehearsals:
         key = (algorithm.collective, dtype, _who(algorithm, world, workers.cubes, workers.pes))
-        if key not in self._models:
-            self._models[key] = TimeModel(
-                self.device.machine,
-                algorithm.neighbours,
-                world,
-                self.sips,
-                workers.cubes,
-                workers.pes,
-                queues.kind,
-                dtype,
-                queues.credit_bytes,
-            )
-        return self._models[key]
+        if key not in self._rehearsed:
+            working = self.sips, workers.cubes, workers.pes
+            about = queues.kind, dtype, queues.credit_bytes, queues.slot_bytes or 1
+            model = TimeModel(self.device.machine, algorithm.neighbours, world, *working, *about)
+            self._rehearsed[key] = Rehearsals(algorithm, model, world)
+        return self._rehearsed[key]
 
-    def _is_able(self, algorithm: Algorithm, world: World, queues: Queues) -> bool:
+    def _is_able(self, algorithm: Algorithm, world: World, cubes: Sequence[int], pes: Sequence[int]) -> bool:
         """Whether an algorithm knows the topology, and its slots leave enough of their memory for others."""
+        if self.topology not in algorithm.kinds:
+            return False
+        try:
+            directions = len(algorithm.neighbours(0, 0, world))
+        except InputError:  # it has no way to join so many
+            return False
+        queues = self.slots_of(algorithm, world, cubes, pes)
         assert queues.slot_bytes
-        slots = len(algorithm.neighbours(0, 0, world)) * queues.n_slots
-        fits = not slots or queues.slot_bytes <= find_most_bytes(self.places, queues.kind, slots)
-        return self.topology in algorithm.kinds and fits
+        rings = max(directions, 1) * queues.n_slots
+        return not rings or queues.slot_bytes <= find_most_bytes(self.places, queues.kind, rings)
 
-    def _size_slots(self, queues: Queues) -> int:
+    @cached_property
+    def _grid_slot_bytes(self) -> int:
         """The bytes of a slot by the links of the first SIP's PEs to their neighbours on the grid."""
-        key = queues.kind, queues.n_slots
-        if key not in self._slot_bytes:
-            world = self.world(*self.mesh)
-            cost = Cost(self.device.machine, grid_neighbours, world, self.sips, 0, 0, 1)
-            found = [cost.link(0, cube, side) for cube in range(world.cubes) for side in DIRECTIONS]
-            own = len(DIRECTIONS) + (self.places.pes_per_cube - 1) * self._has_all_of_cube
-            directions = max(own, self.world_size - 1)  # of the grid, or of a queue to every other rank
-            most = find_most_bytes(self.places, queues.kind, directions * queues.n_slots)
-            self._slot_bytes[key] = find_slot_bytes([link for link in found if link], most)
-        return self._slot_bytes[key]
+        world, pes = self.world(*self.mesh), self.places.pes_per_cube
+        cost = Cost(self.device.machine, grid_neighbours, world, self.sips, 0, 0, 1)
+        most = len(DIRECTIONS) + (pes - 1) * self._has_all_of_cube
+        return self._size_slots(self.config.queues(), most, [cost.links(side, ranks=(0,)) for side in DIRECTIONS])
+
+    def _size_slots(self, queues: Queues, directions: int, links: Sequence[Sequence[Link]]) -> int:
+        """The bytes of a slot in rings for so many directions of a PE; all of them leave half of what is free of its memory."""
+        rings = max(directions, 1) * queues.n_slots
+        most = find_most_bytes(self.places, queues.kind, rings)
+        free = self.device.free_bytes(self.sips[0], queues.kind) // 2 // rings
+        return find_slot_bytes([link for side in links for link in side], min(most, free, self._keeps))
+
+    @cached_property
+    def _keeps(self) -> int:
+        """The bytes of sums that a kernel may keep at a time: a quarter of its scratch, since a tree keeps two batches."""
+        return int(self.device.machine.figures["pe.scratch_bytes"]) // 4
 
     def _find_kind(self, algorithms: Sequence[Algorithm]) -> int:
         for algorithm in algorithms:

@@ -59,7 +59,10 @@ class SharedStructure:
         self.variants = Variants(point.topology, bench.shape(parameters, fixed))
         base = self.variants.base
         self.recording = record(bench, base, parameters, choose_sips(base, "all"), point.limits)
-        self.digest = digest(self.recording.program) if self.recording else ""
+        self.same = {
+            "program_digest": digest(self.recording.program) if self.recording else "",
+            "collective_algorithm": self.recording.collective_algorithm if self.recording else None,
+        }  # in the rows of all points
         self._bound_model: LaunchBoundModel | None = None
         self._groups: dict[str, list[RecordedGroup]] = {}  # by mode, the idle ones
         self._lock = threading.Lock()
@@ -90,7 +93,7 @@ class SharedStructure:
             if any(machine.figures[field] != base[field] for field in self.recording.looked_at):
                 return None
             found = self.recording.list_metrics(machine, point.mode, partial(report_run, point.index))
-        return SimpleNamespace(**found, program_digest=self.digest, wall_s=running_s() - started)
+        return SimpleNamespace(**found, **self.same, wall_s=running_s() - started)
 
     def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
         """The results of `run` for points of one mode, in order, as they finish; many run in one call.
@@ -130,7 +133,7 @@ class SharedStructure:
             for found in group.list_metrics(columns, on_run, limit_s):
                 wall_s = (running_s() - started) / max(len(found), 1)
                 for figures in found:
-                    yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
+                    yield figures and SimpleNamespace(**figures, **self.same, wall_s=wall_s)
                 started = running_s()
         except OverflowError:  # at a point that reports it when it runs alone
             pass
@@ -140,7 +143,7 @@ class SharedStructure:
         started = time.perf_counter()
         count = len(next(iter(columns.values()), ()))
         found = self.bound(columns, count) or {}
-        same = {"events": 0, "flit_hops": 0, "program_digest": self.digest}
+        same = {"events": 0, "flit_hops": 0, **self.same}
         wall_s = (time.perf_counter() - started) / max(count, 1)
         for values in zip(*(column.tolist() for column in found.values()), strict=True):
             figures = {name: None if isnan(value) else value for name, value in zip(found, values, strict=True)}

@@ -132,8 +132,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     import polars
 
     wall_s = (time.perf_counter() - started) / len(points)
-    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": Mode.ANALYTIC, "status": OK}
-    same["program_digest"] = structure.digest
+    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": Mode.ANALYTIC, "status": OK, **structure.same}
     keys = polars.Series("key", points.keys).cast(polars.String)
     return polars.DataFrame(found, nan_to_null=True).with_columns(
         keys, *(polars.lit(value).alias(name) for name, value in same.items())

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars
 
 COMPARED = ("latency_ns", "pe_exec_ns")
+ALGORITHM = "collective_algorithm"
 RATES = ("achieved_", "tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation")  # of these more is better, of all other figures less
 PLACE = "place of the row"  # what pairs points that have no parameters, and runs
 CHANGE = "_change"  # after a column's name: B's figure over A's, less 1
@@ -60,8 +61,8 @@ class Comparison:
     """Two sides, point by point.
 
     - `pairs`: a row for each point of both, with the parameters that tell points apart, `status_a`, `status_b`, `fidelity_a`,
-      `fidelity_b`, and of each compared column its figure in A, in B, and the change; where figures are bounds, also columns
-      that end in `_bound_a` and `_bound_b`.
+      `fidelity_b`, `collective_algorithm_a` and `_b` where there are collectives, and of each compared column its figure in A,
+      in B, and the change; where figures are bounds, also columns that end in `_bound_a` and `_bound_b`.
     - `only_a`, `only_b`: the points of one side alone.
     - `bounded_a`, `bounded_b`: how many points are in no pair because that side has bounds and the other simulated times.
     """
@@ -286,6 +287,7 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
         side.select(
             *keys,
             *(polars.col(name).alias(f"{name}_{tail}") for name in ("status", "fidelity", *columns)),
+            *(polars.col(name).alias(f"{name}_{tail}") for name in (ALGORITHM,) if name in a.columns and name in b.columns),
             *(polars.Series(f"{name}{BOUND}_{tail}", find_senses(side, name), polars.String) for name in columns),
         )
         for side, tail in ((a, "a"), (b, "b"))
@@ -299,6 +301,7 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     bounded_a, bounded_b = bounded[0] & simulated[1], bounded[1] & simulated[0]
     pairs = pairs.filter(~(bounded_a | bounded_b))
     senses = [f"{name}{BOUND}_{tail}" for name in columns for tail in "ab"]
+    senses += [name for name in pairs.columns if name.startswith(ALGORITHM)]
     pairs = pairs.drop(name for name in senses if pairs[name].is_null().all())
     only_a = a.join(b, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     only_b = b.join(a, on=keys, how="anti", nulls_equal=True, maintain_order="left")

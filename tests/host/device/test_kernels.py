@@ -179,6 +179,28 @@ def test_checks_of_places_are_no_look_ups(make: Make) -> None:
     assert torch.driven.unmapped_lookups == 1
 
 
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("given", [{}, {"dir": "W"}])
+def test_a_message_that_says_its_type_itself_is_copied_to_a_tensor_of_that_type(make: Make, live: bool, given) -> None:
+    """Without a shape the receive has that of the message, and the copy is checked as soon as it is known."""
+
+    def copy(x, y, dtype, tl) -> None:
+        if tl.program_id(1):
+            tl.recv(**given, dst_addr=y, dst_space="hbm")
+        else:
+            tl.send("E", tl.zeros(8, dtype))
+
+    torch = make(live)
+    torch.distributed.init_process_group(backend="ahbm")
+    x, y = (torch.full(16, 5, "f16", torch.DPPolicy(cube="row_wise", num_pes=1), name=name) for name in "xy")
+    launch_and_wait(torch, copy, x, y.data_ptr(), "f16")
+    torch.launch("copy", copy, x, y, "f16")
+    assert y.numpy()[:8].tolist() == [0] * 8
+    with pytest.raises(KernelError) as error:
+        launch_and_wait(torch, copy, x, y, "f32")
+    assert "tensor 'y' has elements of f16, and the access is of f32" in str(error.value)
+
+
 def launch_and_wait(torch, kernel, *args) -> None:
     torch.launch("k", kernel, *args)
     torch.synchronize()

@@ -111,15 +111,47 @@ def test_a_launch_reaches_the_pes_that_hold_its_tensors(make: Make) -> None:
     assert seen == [(a.data_ptr(), 0, 0, 2, 1), (a.data_ptr(), 1, 0, 2, 1)]
 
 
-def test_tensors_held_by_different_pes(make: Make) -> None:
-    torch = make()
-    a, b = torch.zeros(4, dp=torch.DPPolicy(num_pes=1), name="a"), torch.zeros(4, name="b")
-    with pytest.raises(InputError) as error:
-        torch.launch("k", busy, a, b)
-    assert str(error.value) == (
-        "launch of 'k' got tensors held by different PEs: 'a' by 2 cubes x 1 PEs, 'b' by 2 cubes x 2 PEs; "
-        "give them one num_cubes and num_pes"
-    )
+@pytest.mark.parametrize("model", ["va", "pa", "la"])
+def test_tensors_may_lie_on_different_pes(make: Make, model: str) -> None:
+    """A scale that one PE holds, rows that the PEs of its cube hold, and a sum of each cube."""
+
+    def scaled(scale, x, sums, tl) -> None:
+        if tl.program_id(1):
+            tl.store(sums + 2 * tl.program_id(1), tl.full(1, 7))
+            return
+        mine = x + 8 * tl.program_id(0)
+        tl.store(mine, tl.load(mine, 4) * tl.load(scale, 1))
+
+    torch = make(mmu__model=model)
+    scale = torch.full((1,), 3, dp=torch.DPPolicy(num_cubes=1, num_pes=1), name="scale")
+    x = torch.full((2, 4), 2, dp=torch.DPPolicy(num_cubes=1, pe="row_wise"), name="x")
+    sums = torch.zeros((2,), dp=torch.DPPolicy(cube="row_wise", num_pes=1), name="sums")
+    launch = torch.launch("scaled", scaled, scale, x, sums)
+    assert (launch.message.target_cubes, launch.message.target_pe) == ((0, 1), (0, 1))
+    assert x.numpy().tolist() == [[6] * 4] * 2
+    if model != "pa":  # where the parts of a tensor do not follow each other
+        assert sums.numpy().tolist() == [0, 7]
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("va", "is in tensor 'one', which only the PEs of cube0 map; make the tensor with a larger num_cubes"),
+        ("la", "is mapped by no tensor and is not the physical address of a memory"),
+    ],
+)
+def test_a_tensor_of_other_cubes_is_out_of_reach(make: Make, model: str, sentence: str) -> None:
+    def reach(one, both, tl) -> None:
+        tl.load(both + 8 * tl.program_id(1), 4)
+        tl.load(one, 4)
+
+    torch = make(mmu__model=model)
+    one = torch.zeros(4, dp=torch.DPPolicy(num_cubes=1, num_pes=1), name="one")
+    both = torch.zeros((2, 4), dp=torch.DPPolicy(cube="row_wise", num_pes=1), name="both")
+    with pytest.raises(KernelError) as error:
+        torch.launch("reach", reach, one, both)
+    assert str(error.value).startswith("kernel reach on sip0.cube1.pe0, at ")
+    assert sentence in str(error.value)
 
 
 def test_a_launch_takes_the_name_of_its_kernel_however_often(make: Make) -> None:

@@ -236,6 +236,9 @@ def test_no_access_runs_out_of_a_tensor_under_physical_addresses(
         (lambda x, tl: tl.ref(x, 4, "bf16"), "bf16"),
         (lambda x, tl: tl.composite("math", tl.zeros(4), out_ptr=x, math_op="exp"), "f16"),
         (lambda x, tl: tl.send("E", src_addr=x, shape=4, space="hbm"), "f16"),
+        (lambda x, tl: tl.send("E", src_addr=x, nbytes=16, space="hbm"), "f16"),
+        (lambda x, tl: tl.send("E", src_addr=x, nbytes=4, dtype="u8", space="hbm"), "u8"),
+        (lambda x, tl: tl.recv("E", 4, dst_addr=x, dst_space="hbm"), "f16"),
     ],
 )
 def test_an_access_has_the_type_of_its_tensor(make: Make, model: str, access: Any, dtype: str, live: bool) -> None:

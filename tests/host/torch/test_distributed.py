@@ -84,6 +84,50 @@ def test_parts_may_be_empty(algorithm: str, layout: str) -> None:
     assert right(spawn(worker, 3, algorithm=algorithm, verify=True))
 
 
+GRIDS = {
+    "torus of 2 x 3": (6, {"sips__topology": "torus_2d", "sips__w": 2, "sips__h": 3}),
+    "torus of 3 x 3, direct": (9, {"sips__topology": "torus_2d", "sips__wiring": "direct"}),
+    "mesh of 3 x 2": (6, {"sips__topology": "mesh_2d_no_wrap", "sips__w": 3, "sips__h": 2}),
+    "torus of one column": (3, {"sips__topology": "torus_2d", "sips__w": 1, "sips__h": 3}),
+    "ring of five, direct": (5, {"sips__wiring": "direct"}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("algorithm", ["ring", "ring_2d", "auto"])
+@pytest.mark.parametrize("layout", ["split", "tiles", "copies in a cube"])
+@pytest.mark.parametrize("elements", [1, 37])
+def test_lanes_of_a_grid_come_right(grid: str, algorithm: str, layout: str, elements: int) -> None:
+    """PEs that reduce side by side go on different ways: parts of several sizes, fewer elements than ranks, none at all."""
+    sips, fields = GRIDS[grid]
+
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full((7, elements), rank + 1, "i32", LAYOUTS[layout])
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, np.full((7, elements), sips * (sips + 1) // 2), every_copy=True)
+
+    result = spawn(worker, sips, algorithm=algorithm, verify=True, **fields)
+    assert right(result)
+    (found,) = result.collectives
+    assert found["latency_ns"] >= max(found["bound_ns"], found["task_bound_ns"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "i16", "i8", "u32", "u16", "u8"])
+@pytest.mark.parametrize("elements", [1, 11, 12, 4099])
+@pytest.mark.parametrize("algorithm", ["ring", "ring_2d", "auto"])
+def test_every_type_and_awkward_sizes(dtype: str, elements: int, algorithm: str) -> None:
+    """Twelve participants: fewer elements than they are, as many, and a prime number of them."""
+
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full((2, elements), 1, dtype, ROWS)
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, np.full((2, elements), 12))
+
+    assert right(spawn(worker, 6, algorithm=algorithm, verify=True, sips__topology="torus_2d", sips__w=3, sips__h=2))
+
+
 @pytest.mark.parametrize("op", ["sum", "prod", "min", "max"])
 @pytest.mark.parametrize("algorithm", ALL_REDUCES)
 def test_parts_of_cubes_are_terms_where_one_pe_a_cube_holds_them(algorithm: str, op: str) -> None:
@@ -186,7 +230,7 @@ def all_reduce(elements: int, sips: int = 2, **given) -> dict:
     def worker(rank: int, torch) -> None:
         tensor = torch.full((2, elements), rank + 1, "i32", ROWS)
         torch.distributed.all_reduce(tensor)
-        torch.expect(tensor, np.full((2, elements), sips * (sips + 1)))
+        torch.expect(tensor, np.full((2, elements), torch.cubes_per_sip * sips * (sips + 1) // 2))
 
     result = spawn(worker, sips, verify=True, **given)
     assert right(result)
@@ -218,28 +262,38 @@ def test_a_batch_goes_up_while_the_one_before_comes_down(algorithm: str) -> None
     assert three["latency_ns"] < 2.9 * alone["latency_ns"]
 
 
+DIRECT = {"sips__wiring": "direct"}
+TORUS, MESH = {"sips__topology": "torus_2d"}, {"sips__topology": "mesh_2d_no_wrap"}
 WIRINGS = {
     "one SIP": (1, {}),
-    "ring of two": (2, {}),
-    "torus of six": (6, {"sips__topology": "torus_2d", "sips__w": 2, "sips__h": 3}),
-    "mesh of four": (4, {"sips__topology": "mesh_2d_no_wrap"}),
+    "two": (2, {}),
+    "ring of seven, direct": (7, DIRECT),
+    "torus of six": (6, {**TORUS, "sips__w": 2, "sips__h": 3}),
+    "torus of eight, direct": (8, {**TORUS, **DIRECT, "sips__w": 2, "sips__h": 4}),
+    "torus of fifteen, direct": (15, {**TORUS, **DIRECT, "sips__w": 3, "sips__h": 5}),
+    "torus of one row": (5, {**TORUS, **DIRECT, "sips__w": 1, "sips__h": 5}),
+    "mesh of four": (4, MESH),
+    "mesh of six, direct": (6, {**MESH, **DIRECT, "sips__w": 3, "sips__h": 2}),
+    "chain of thirteen, direct": (13, {**MESH, **DIRECT, "sips__w": 1, "sips__h": 13}),
+    "one PE each": (8, {"sip__cubes__w": 1, "sip__cubes__h": 1}),
     "slow endpoints": (3, {"pcie_ep__gbs": 16}),
     "slow dies": (2, {"ucie__gbs": 8, "ucie__overhead_ns": 100}),
 }
+REGRET = 0.05  # what the choice may lose, as a share of the best time
+ACCURACY = 0.12  # of estimates of what is chosen
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wiring", WIRINGS)
-@pytest.mark.parametrize("elements", [16, 1024, 8192, 65536])
+@pytest.mark.parametrize("elements", [3, 1024, 8192, 65536])
 def test_auto_takes_what_is_about_the_quickest(wiring: str, elements: int) -> None:
-    """Within a third of the best algorithm, and never the worst where they differ by more."""
+    """Within REGRET of the best algorithm, each with its best pieces."""
     sips, fields = WIRINGS[wiring]
     times = {name: all_reduce(elements, sips, algorithm=name, **fields)["latency_ns"] for name in ALL_REDUCES[:-1]}
     chosen = all_reduce(elements, sips, **fields)
     assert chosen["chosen"]
-    assert chosen["latency_ns"] <= max(times.values())
-    assert chosen["latency_ns"] <= 4 / 3 * min(times.values()), times
-    assert chosen["estimate_ns"] == pytest.approx(chosen["latency_ns"], rel=0.6)
+    assert chosen["latency_ns"] <= (1 + REGRET) * min(times.values()), times
+    assert chosen["estimate_ns"] == pytest.approx(chosen["latency_ns"], rel=ACCURACY)
 
 
 def test_auto_depends_on_size_and_wiring() -> None:
@@ -251,11 +305,38 @@ def test_auto_depends_on_size_and_wiring() -> None:
 
 
 def test_slots_follow_latency_and_bandwidth_unless_given() -> None:
-    quick, slow = (all_reduce(16, 1, ucie__overhead_ns=overhead)["slot_bytes"] for overhead in (8, 40))
-    assert (quick, slow) == (16384, 65536)  # 4 * (2 * overhead + wires) * 128 GB/s
+    many = {"pe__scratch_bytes": "8 MiB", "pe_tcm__bytes": "64 MiB"}
+    quick, slow = (
+        all_reduce(16, 1, ucie__overhead_ns=overhead, algorithm="ring", **many)["slot_bytes"] for overhead in (8, 80)
+    )
+    assert (quick, slow) == (65536, 524288)  # 16 * (2 * overhead + wires) * 128 GB/s
     assert all_reduce(16, slot_size=1000)["slot_bytes"] == 1000
     in_sram = all_reduce(16, ucie__overhead_ns=4000, buffer_kind="sram", n_slots=8, sram__bytes="1 MiB")
     assert in_sram["slot_bytes"] * 8 * 12 * 2 <= 2**20 // 4  # of both PEs of a cube
+
+
+def test_slots_of_an_own_wiring_share_the_memory_among_its_directions() -> None:
+    """Latency asks for 1 MiB; a sum takes no more than a quarter of the scratch, and all slots a quarter of the TCM."""
+    slow = {"ucie__overhead_ns": 200}
+    on_grid, ring = (
+        all_reduce(16, 2, algorithm=name, **slow)["slot_bytes"] for name in ("lrab_hierarchical_allreduce", "ring")
+    )
+    assert ring * 4 * 3 <= (16 << 20) // 4  # to the other cube, and both ways round the SIPs
+    assert ring >= 2 * on_grid
+    roomy = all_reduce(16, 2, algorithm="ring", pe__scratch_bytes="8 MiB", pe_tcm__bytes="64 MiB", **slow)
+    assert roomy["slot_bytes"] == 1 << 20
+
+
+def test_slots_take_no_more_than_half_of_what_is_left() -> None:
+    def worker(rank: int, torch) -> None:
+        for elements in (16, 2048, 40_000, 200_000):  # several algorithms, each with slots of its own
+            tensor = torch.full((2, elements), rank + 1, "i32", ROWS)
+            torch.distributed.all_reduce(tensor)
+            torch.expect(tensor, np.full((2, elements), 5 * 6))
+
+    result = spawn(worker, 5, verify=True, ucie__overhead_ns=200, pe_tcm__bytes="2 MiB")
+    assert right(result)
+    assert len({found["algorithm"] for found in result.collectives}) > 1
 
 
 @pytest.mark.slow

@@ -91,6 +91,29 @@ def test_what_makes_a_structure() -> None:
     assert find_structure(point({"noc.gbs": 1})) is not find_structure(point({"noc.gbs": 2, "hbm.channels": 4}))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["hybrid", "flit", "analytic"])
+@pytest.mark.parametrize("asked", ["auto", "ring"])
+def test_rows_say_which_algorithm_a_collective_took(tmp_path: Path, mode: str, asked: str) -> None:
+    """Of points together, and where the choice looks at the figures and each runs alone."""
+    gbs, set_ = [64.0, 128.0, 256.0], {"algorithm": asked, "bytes_per_pe": 4096}
+    grid = {"name": "g", "bench": "ccl-allreduce", "topology": "tiny", "mode": mode}
+    grid |= {"parameters": {**set_, "topology.noc.gbs": gbs}}
+    rows = run_sweep(grid, tmp_path / "out", 1).table
+    alone = [
+        kernbench.run("ccl-allreduce", "tiny", mode=mode, parameters=set_, overrides={"noc.gbs": value})
+        for value in gbs
+    ]
+    assert rows["collective_algorithm"].to_list() == [one.collective_algorithm for one in alone]
+    assert {one.collective_algorithm for one in alone} == {one.collectives[0]["algorithm"] for one in alone}
+    assert asked == "auto" or rows["collective_algorithm"].to_list() == ["ring_allreduce"] * 3
+    assert alone[0].to_dict()["collective_algorithm"] == alone[0].collective_algorithm
+
+
+def test_rows_without_collectives_name_no_algorithm() -> None:
+    assert run_point(point({})).collective_algorithm is None
+
+
 LOOKS = """
 from kernbench import bench, DPPolicy
 
