@@ -2,7 +2,7 @@
 
 A fenced block is one of three things. In a `console` block, lines that begin with "$ " are commands, and what follows a
 command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`, `// scale.cpp`)
-is that file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by what is printed.
+is that file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by as many lines of what is printed.
 
 A figure in the prose that comes from a run is checked by a comment behind it, which a reader does not see:
 
@@ -285,7 +285,8 @@ def _renew(page: Path) -> None:
                 continue
             printed = run_step(step, Path(directory)).rstrip()
             if step.output and not shows(step, printed):
-                text = text.replace(f"$ {step.text}\n{step.output}\n", f"$ {step.text}\n{printed}\n")
+                begins = "\n".join(printed.splitlines()[: len(step.output.splitlines())])
+                text = text.replace(f"$ {step.text}\n{step.output}\n", f"$ {step.text}\n{begins}\n")
     page.write_text(text, encoding="utf-8")
 
 
