@@ -2,7 +2,8 @@
 
 A fenced block is one of three things. In a `console` block, lines that begin with "$ " are commands, and what follows a
 command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`, `// scale.cpp`)
-is that file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by as many lines of what is printed.
+is that file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by as many lines of what is
+printed.
 
 A figure in the prose that comes from a run is checked by a comment behind it, which a reader does not see:
 
