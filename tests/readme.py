@@ -1,8 +1,9 @@
 """The README and other pages as scripts: their files, their commands with output, their Python.
 
 A fenced block is one of three things. In a `console` block, lines that begin with "$ " are commands, and what follows a
-command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`) is that
-file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by what is printed.
+command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`, `// scale.cpp`)
+is that file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by as many lines of what is
+printed.
 
 A figure in the prose that comes from a run is checked by a comment behind it, which a reader does not see:
 
@@ -49,6 +50,7 @@ PAGES = (
     *(ROOT / "docs" / f"{name}.md" for name in ("analytic", "networks", "probe", "pto", "traces")),
     *sorted((ROOT / "docs" / "tutorials").glob("[a-z]*.md")),
 )  # each a script of its own
+ALONE = ("tanto-author",)  # pages that begin in an empty folder
 COPIED = ("Makefile", "pyproject.toml", "topology", "models", "benches", "sweeps")
 STUBS = {
     "kernbench": f'exec "{sys.executable}" -m kernbench "$@"',
@@ -75,7 +77,7 @@ WORDS = {
 WORD_TOLERANCE = 0.1  # of the value of a word
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 _FOR_THE_SHELL = re.compile(r"[|&;<>$`*?!~(){}\\\n]")
-_PATH = re.compile(r"# ([\w./-]+\.(?:py|yaml))\n")
+_PATH = re.compile(r"(?:#|//) ([\w./-]+\.(?:py|yaml|cpp))\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +206,23 @@ def find_unchecked(text: str) -> list[str]:
     return numbers + re.findall(rf"\b(?:{words})\b(?! as fast)", prose, re.IGNORECASE)
 
 
+def make_folder(target: Path, page: Path) -> None:
+    """Make a directory as the one in which a reader of a page stands: a checkout, or an empty one with KernBench installed."""
+    if page.stem in ALONE:
+        _make_environment(target)
+    else:
+        make_checkout(target)
+
+
 def make_checkout(target: Path) -> None:
     """Make a directory look like a checkout after `make setup`, with this environment and these sources behind it."""
     for name in COPIED:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         copy(ROOT / name, target / name)
+    _make_environment(target)
+
+
+def _make_environment(target: Path) -> None:
     stubs = target / ".venv" / "bin"
     stubs.mkdir(parents=True)
     for name, body in STUBS.items():
@@ -265,14 +279,15 @@ def main() -> None:
 def _renew(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as directory:
-        make_checkout(Path(directory))
+        make_folder(Path(directory), page)
         for step in read_steps(text):
             if step.kind == "figures":
                 text = _renew_figures(step, text, Path(directory))
                 continue
             printed = run_step(step, Path(directory)).rstrip()
             if step.output and not shows(step, printed):
-                text = text.replace(f"$ {step.text}\n{step.output}\n", f"$ {step.text}\n{printed}\n")
+                begins = "\n".join(printed.splitlines()[: len(step.output.splitlines())])
+                text = text.replace(f"$ {step.text}\n{step.output}\n", f"$ {step.text}\n{begins}\n")
     page.write_text(text, encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from tests.readme import (
     Figure,
     Step,
     find_unchecked,
-    make_checkout,
+    make_folder,
     read_figures,
     read_steps,
     run_step,
@@ -26,7 +26,7 @@ from tests.readme import (
 def test_every_step_in_order(page: Path, tmp_path: Path) -> None:
     steps = read_steps(page.read_text(encoding="utf-8"))
     assert len(steps) > (10 if page == README else 1)
-    make_checkout(tmp_path)
+    make_folder(tmp_path, page)
     for step in steps:
         if step.kind == "figures":
             assert [figure for figure in read_figures(step, tmp_path) if not figure.is_right] == []
@@ -50,6 +50,10 @@ x = 1
 ```python
 print(2)
 ```
+```cpp
+// k/read.cpp
+void kernel() {}
+```
 ```yaml
 not: a file
 ```
@@ -59,6 +63,7 @@ not: a file
         Step("command", "two"),
         Step("file", "# a/b.py\nx = 1\n", path="a/b.py"),
         Step("python", "print(2)\n"),
+        Step("file", "// k/read.cpp\nvoid kernel() {}\n", path="k/read.cpp"),
     ]
 
 

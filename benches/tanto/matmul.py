@@ -127,7 +127,7 @@ class Estimate:
         self.turn = (2 * round_trip + figures["tensix_dram.access_ns"]) * clock
         costs = TransferCosts.of(core)
         self.bring = max(
-            tile / min(noc["core_gbs"], noc["dram_gbs"]) * clock, costs.page + costs.read
+            tile / min(noc["core_dram_gbs"], noc["dram_read_gbs"]) * clock, costs.page + costs.read
         )  # a tile of DRAM
         self.dram = tile / (device.places.grid.banks * figures["tensix_dram.bank_gbs"]) * clock  # by all
         self.shards = layout == "l1"

@@ -180,6 +180,8 @@ def _show(summary: dict[str, Any], found: Bench, *, long: bool) -> None:
     settings = tell_settings(summary["parameters"], found.parameters, summary["overrides"])
     say(f"{summary['bench']}{where} on {summary['topology']}, {summary['mode']} mode{settings}", bold=True)
     show(summary_table(summary))
+    for sentence in summary["warnings"]:
+        say(sentence)
     if "explain" in summary:
         from kernbench.cli.explained import show_explanation
 

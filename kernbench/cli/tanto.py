@@ -322,9 +322,7 @@ def _show(result: TantoResult, found: dict[str, Any], place: str, *, as_json: bo
         clock = ("", f"{result.cycles:,.0f} cycles", "of the chip's clock")
         lines = [("latency", f"{result.latency_ns:,.3f} ns", "simulated time, start to end of the run"), clock, *lines]
     show(list_table(lines))
-    for sentence in [str(race) for race in result.races] + [
-        f"warning: {line}" for line in [*result.warnings, *result.out_of_range]
-    ]:
+    for sentence in result.told:
         say(sentence)
     if "explain" in found:
         from kernbench.cli.explained import show_explanation

@@ -36,6 +36,9 @@ class TensixNoc(Part):
     )
     core_read_gbs: Gbs = Field(description="bandwidth from L1 to an interface of its core, which answers reads")
     core_write_gbs: Gbs = Field(description="bandwidth from an interface of a core to its L1")
+    core_dram_gbs: Gbs = Field(
+        description="bandwidth of an interface of a core to and from DRAM, each way, from however many banks"
+    )
     dram_read_gbs: Gbs = Field(description="bandwidth from a bank to an interface of its DRAM, which answers reads")
     dram_write_gbs: Gbs = Field(description="bandwidth from an interface of DRAM to its bank")
     packet_bytes: MessageBytes = Field(description="most bytes of a packet")

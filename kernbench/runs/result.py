@@ -85,6 +85,7 @@ class RunResult:
     binding: str | None = None
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
+    warnings: tuple[str, ...] = ()  # sentences on races and on what is missing, of a Tanto program
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
     request: Mapping[str, Any] | None = None  # bench, topology, device, live, names set; None of a function
@@ -238,6 +239,7 @@ class RunResult:
             "parameters": dict(self.parameters),
             "overrides": {path: str(value) for path, value in self.overrides.items()},
             "mismatches": list(self.mismatches),
+            "warnings": list(self.warnings),
             "request": self.request and dict(self.request),
             "collectives": [dict(one) for one in self.collectives],
         }

@@ -131,4 +131,5 @@ def _measure(result: TantoResult) -> dict[str, Any]:
     """The fields of a `RunResult` that a program's result has."""
     assert result.session is not None
     assert result.device_program is not None
-    return {"device": TantoDevice(result.session, result.device_program), **run_metrics(result.session, ())}
+    device = TantoDevice(result.session, result.device_program)
+    return {"device": device, "warnings": result.told, **run_metrics(result.session, ())}

@@ -89,7 +89,7 @@ class TantoContext:
             on_progress=on_progress,
         )
         if found.error:
-            raise RunError(found.error)
+            raise RunError("\n".join((found.error, *found.told)))
         return found
 
     def mismatches(self) -> tuple[str, ...]:

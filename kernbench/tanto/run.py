@@ -49,6 +49,12 @@ class TantoResult:
         session = self.session
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """A sentence for each race, each call that is missing, and each place that reads outside of a buffer."""
+        warnings = [f"warning: {sentence}" for sentence in (*self.warnings, *self.out_of_range)]
+        return (*map(str, self.races), *warnings)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values, in the order of the documentation."""
         found: dict[str, Any] = {

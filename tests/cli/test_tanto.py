@@ -155,6 +155,45 @@ def test_explain_and_the_op_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("o/oplog.parquet").is_file()
 
 
+BENCH = """
+from kernbench import bench
+from kernbench.tanto.api import *
+
+@bench("tanto-careless", "Forgets to wait")
+def careless(tanto, tiles=2):
+    program, grid = Program(tanto.device), Grid((0, 0, 0, 0))
+    source, target = (Global(tanto.device, "bfloat16", 2048) for _ in range(2))
+    pipe = Pipe(program, grid, INPUT, "bfloat16", 2, 1)
+    for role, name, buffer in ((READER, "in.cpp", source), (WRITER, "out.cpp", target)):
+        Kernel(program, grid, role, name).set_args(grid, [buffer, pipe, tiles])
+    tanto.launch(program)
+"""
+
+
+@pytest.mark.parametrize("tiles", [2, 3])
+def test_a_bench_tells_of_its_program_what_the_program_file_tells(
+    capsys: pytest.CaptureFixture[str], tiles: int
+) -> None:
+    """Races and warnings are told by both commands in the same words; of a deadlock (tiles that nobody pushes), too."""
+    Path("kernels/in.cpp").write_text(COPY_IN.replace("read_barrier();", "").replace("tiles;", "2;"))
+    Path("kernels/out.cpp").write_text(COPY_OUT.replace("from.wait_front();", "if (i > 0) from.wait_front();"))
+    Path("careless.py").write_text(BENCH)
+    program = copy_program(0, 1)
+    program["kernels"][1]["args"]["0,0"][2] = tiles
+    Path("p.json").write_text(json.dumps(program))
+
+    def told(*arguments: str) -> list[str]:
+        main([*arguments, "-t", "tensix_tiny"])
+        out, err = capsys.readouterr()
+        lines = (out + err).replace("error: ", "").splitlines()
+        return sorted(re.sub(r"\S*/kernels/", "", line) for line in lines if ".cpp:" in line)
+
+    found = told("tanto", "run", "p.json", "--kernels", "kernels")
+    assert found
+    assert all("race on core 0,0" in line or "warning: " in line or tiles == 3 for line in found)
+    assert told("run", "careless.py", "--set", f"tiles={tiles}") == found
+
+
 def test_a_deadlock_is_told_and_the_next_program_runs(capsys: pytest.CaptureFixture[str]) -> None:
     stuck = copy_program(0, 1)
     stuck["kernels"][1]["args"]["0,0"][2] = 3

@@ -70,7 +70,7 @@ def draw_fields(random: Random, family: str) -> dict[str, Any]:
             fields |= {"ns_per_mm": some((0, 1000))}
         case "tensix":
             ends = [f"{part}_{way}_gbs" for part in ("core", "dram") for way in ("read", "write")]
-            fields |= {f"tensix_noc.{name}": gbs() for name in ("gbs", *ends)}
+            fields |= {f"tensix_noc.{name}": gbs() for name in ("gbs", "core_dram_gbs", *ends)}
             fields |= {"tensix_dram.bank_gbs": gbs(), "tensix_dram.burst_bytes": some(SIZES)}
             fields |= {"tensix_noc.hop_ns": some(NS), "tensix_dram.access_ns": some(NS)}
         case _:

@@ -28,7 +28,7 @@ class TransferCosts:
         """From the fields of a `tensix_core`."""
         operation, local = figures["operation_cycles"], figures["local_cycles"]
         look = figures["register_cycles"] + operation  # and a branch
-        count = local + 2 * operation  # a load, a sum and a store
+        count = 3 * operation  # a load, a sum and a store; what sets the registers hides the rest of the load
 
         def issue(name: str, counters: float) -> float:
             return look + figures[f"{name}_registers"] * operation + counters * count

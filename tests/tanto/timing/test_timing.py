@@ -40,7 +40,7 @@ def test_a_read_goes_round_the_rings_that_it_enters(tmp_path: Path, kind: int, p
     wire = 2 * 25 + (4 * 4 if hops else 0) + 8 * hops
     links = hops_served(place, kind) + 2 if hops else 0
     served = 32 / 64 + 32 / 28.1 + links * 32 / 30.3  # of the data; the request has no bytes
-    begin, issue, call = 6 + 2, 7 + 1 + 5 + 4, 2  # the barrier and its look come meanwhile
+    begin, issue, call = 4 + 2, 7 + 1 + 5 + 3, 2  # the barrier and its look come meanwhile
     code = begin + issue + call
     assert read == pytest.approx(wire + code + served)
 
@@ -134,8 +134,8 @@ def test_a_band_that_is_kept_is_faster_than_windows_from_dram() -> None:
     assert kept.latency_ns < read.latency_ns
 
 
-LOOK, COUNT = 7 + 1, 2 + 1 + 1  # at a register, and a branch; a load, a sum and a store
-BEGIN, PAGES, PAGE = 6 + 1 * 2, 6, 24 + 1 * 2 + 2 * 2
+LOOK, COUNT = 7 + 1, 3  # at a register, and a branch; a load, a sum and a store
+BEGIN, PAGES, PAGE = 4 + 1 * 2, 6, 24 + 1 * 2 + 2 * 2
 READ, WRITE = LOOK + 5 + COUNT, LOOK + 6 + 2 * COUNT
 PACKET = 8192  # bytes
 

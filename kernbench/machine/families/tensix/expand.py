@@ -2,9 +2,9 @@
 
 Each network is a torus whose links lead one way: the first goes east, then south, the second north, then west. A core has an
 interface on each, and both lead to its L1. A DRAM bank is behind one of the ports of its controller, on both networks. What a
-core moves to or from DRAM begins or ends behind its interface, where packets pass one after the other, each as fast as its
-bank: so a core has the rate of one bank, however many banks it reads from. The link to a memory has a weight that no way over
-a network reaches, so a route leads through a memory only where no other does, and is refused (`shortest_paths`).
+core moves to or from DRAM begins or ends behind its interface, on a link with a rate of its own, from however many banks. The
+link to a memory has a weight that no way over a network reaches, so a route leads through a memory only where no other does,
+and is refused (`shortest_paths`).
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, in
     interfaces = _interfaces(builder, spec, routers, (x, y), l1, names, "core")
     for network, interface in enumerate(interfaces):
         behind = builder.node(dram_side_name(network, x, y), "interface", at)
-        builder.link(interface, behind, EdgeKind.NOC, rate(spec, "tensix_dram.bank_gbs"), delays_fs=(0, 0))
+        builder.link(interface, behind, EdgeKind.NOC, rate(spec, "tensix_noc.core_dram_gbs"), delays_fs=(0, 0))
     for name in names:
         builder.server(f"{name}.read", "dma_read", spec.tensix_noc.outstanding)
         builder.server(f"{name}.write", "dma_write", spec.tensix_noc.outstanding)
