@@ -26,6 +26,15 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
     ("tanto-tilize", {"cores": 2, "blocks": 2, "block": 3, "untilizes": True}),
     ("tanto-matmul", {"M": 64, "K": 96, "N": 64, "grid_x": 1, "grid_y": 1}),
     ("tanto-matmul", {"M": 128, "K": 96, "N": 128, "grid_x": 2, "grid_y": 2}),
+    ("tanto-matmul", {"M": 100, "K": 200, "N": 300}),  # sides are filled up
+    *(
+        ("tanto-matmul", {"M": 320, "K": 96, "N": 352, "grid_x": 2, "grid_y": 2, "block_m": 3, "block_n": 5, **more})
+        for more in ({"block_k": 2}, {"block_k": 1, "layout": "l1"})  # the last blocks are smaller
+    ),
+    ("tanto-matmul", {"M": 64, "K": 224, "N": 96, "layout": "l1", "grid_y": 1}),
+    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "float32", "block_k": 2}),  # four slots
+    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat8_b", "layout": "l1"}),
+    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat4_b", "fidelity": "lofi"}),
     ("tanto-softmax", {"M": 64, "N": 96}),
     ("tanto-attention", {"queries": 64, "keys": 64, "head": 32}),
     ("tanto-conv", {"height": 8, "width": 16}),
@@ -55,7 +64,18 @@ def test_functions_of_the_vector_unit(function: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("tanto-matmul", {"M": 100}, "M is 100; give a multiple of 64"),
+        ("tanto-matmul", {"M": 0}, "M is 0; give 1 or more"),
+        ("tanto-matmul", {"block_n": 9}, "block_n is 9; a core has 8 tiles there, so give 1 to 8, or 0 for the best"),
+        (
+            "tanto-matmul",
+            {"layout": "l1", "block_k": 3},
+            "block_k is 3; a shard of A has 8 columns of tiles, so give a part of that",
+        ),
+        (
+            "tanto-matmul",
+            {"layout": "l1", "M": 4096, "K": 4096},
+            "bytes of L1, a core has 1,499,136; give smaller blocks, more cores or layout dram",
+        ),
         ("tanto-matmul", {"grid_x": 3}, "a grid of 3 x 2 cores does not fit on 2 x 2"),
         (
             "tanto-unary",

@@ -57,7 +57,7 @@ class ThreadRows(NamedTuple):
 
 def lower_math(rows: MathRows, steps: np.ndarray) -> list[ThreadRows]:
     """The rows of the threads of a math kernel, of int64[step, 5]."""
-    steps, of = shorten_runs(rows, steps)
+    steps, of, issued = _shorten_runs(rows, steps)
     step = steps[:, 0]
     kinds = _find_kinds(step)
     counted = (kinds.begin, kinds.matrix, kinds.vector, kinds.pack, kinds.commits)
@@ -71,27 +71,37 @@ def lower_math(rows: MathRows, steps: np.ndarray) -> list[ThreadRows]:
     looks = np.isin(step, (Step.DATA, Step.POP, Step.ROOM, Step.PUSH))
     extra = np.select([loads, looks], [rows.lowering.load_cycles, rows.lowering.register_cycles], 0.0)
     return [
-        _lower_thread(rows, steps[own], extra[own], np.cumsum(own)[of], [(has[own], made[own]) for has, made in slots])
-        for own, slots in (
-            (unpacks, _unpacker(rows, steps, kinds, sums, jobs)),
-            (computes, _units(rows, steps, kinds, sums, jobs)),
-            (packs, _packer(rows, steps, kinds, sums, jobs)),
+        _lower_thread(
+            rows,
+            steps[own],
+            operations[own],
+            extra[own],
+            np.cumsum(own)[of],
+            [(has[own], made[own]) for has, made in slots],
+        )
+        for own, operations, slots in (
+            (unpacks, steps[:, 1], _unpacker(rows, steps, kinds, sums, jobs)),
+            (computes, issued, _units(rows, steps, kinds, sums, jobs)),
+            (packs, steps[:, 1], _packer(rows, steps, kinds, sums, jobs)),
         )
     ]
 
 
 def _lower_thread(
-    rows: MathRows, steps: np.ndarray, cycles: np.ndarray, done: np.ndarray, slots: list[Slot]
+    rows: MathRows, steps: np.ndarray, operations: np.ndarray, cycles: np.ndarray, done: np.ndarray, slots: list[Slot]
 ) -> ThreadRows:
     """The rows of a thread, of its own steps; `done` are how many of them there are up to each step of the kernel."""
     costs = rows.lowering.costs
-    made, ends = place_rows([delay_rows(steps[:, 1], cycles, costs), *slots])
+    made, ends = place_rows([delay_rows(operations, cycles, costs), *slots])
     sources = find_lines(steps[:, 2], ends, rows.kernel.unit.file, costs.program)
     return ThreadRows(made, sources, np.concatenate(([0], ends))[done])
 
 
-def shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The steps with two for each run of three or more, and int64[step] which of them each step is in."""
+def _shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The steps with two for each run of three or more, int64[step] which of them each step is in, and int64[] their operations.
+
+    These are of the processor of the matrix unit, which has issued the whole run when the unit comes to its last operation.
+    """
     kind, line, job = steps[:, 0], steps[:, 2], steps[:, 3]
     follows = np.zeros(len(steps), bool)
     follows[1:] = (
@@ -102,10 +112,11 @@ def shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.ndar
     length = np.diff(np.append(first, len(steps)))
     keeps = np.arange(len(steps)) - np.repeat(first, length) < _RUN_STEPS
     first, length = first[length > _RUN_STEPS], length[length > _RUN_STEPS]
-    steps = steps.copy()
+    steps, issued = steps.copy(), steps[:, 1].copy()
+    issued[first + 1] = steps[first + length - 1, 1]
     for at, count in zip(first.tolist(), length.tolist(), strict=True):
         _shorten_run(rows, steps[at : at + count])
-    return steps[keeps], np.cumsum(keeps) - 1
+    return steps[keeps], np.cumsum(keeps) - 1, issued[keeps]
 
 
 def _shorten_run(rows: MathRows, run: np.ndarray) -> None:

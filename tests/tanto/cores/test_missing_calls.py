@@ -22,7 +22,7 @@ ALL = [[0, 0, 1, 1]]
 KERNELS = find_bench("tanto-matmul").file.parent / "kernels"
 PROGRAMS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "tanto-matmul": (
-        {"M": 128, "K": 96, "N": 256, "grid_x": 2, "grid_y": 2},
+        {"M": 256, "K": 96, "N": 512, "block_m": 4, "block_n": 4, "block_k": 1},
         ("matmul", "matmul_a", "matmul_b"),
     ),
     "tanto-attention": ({"queries": 256, "keys": 64, "head": 32}, ("attention", "attention_read", "write_frames")),
@@ -54,6 +54,8 @@ def outcome(folder: Path, name: str, file: str, number: int, numbers: bool) -> t
     bench, context = find_bench(name), TantoContext(load_machine("tensix_tiny"), folder)
     bench.call(context, typed_parameters(bench, PROGRAMS[name][0]))
     program = context.submitted[0]
+    if numbers:
+        context.fill()
     try:
         found = run_program(
             context.device, program.spec(), KernelFiles(folder, functions=program.functions), numbers=numbers
