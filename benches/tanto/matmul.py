@@ -1,15 +1,17 @@
 """Product of matrices on a grid of cores, as libraries do it: blocks in L1, multicast operands, sums of blocks of K in L1.
 
-A core makes some rows and columns of C, block by block. For each block of C it gets blocks of A and of B along K, two at a time:
-the first core of a row reads A and multicasts it along the row, the first of a column B down the column. So DRAM is read once for
-each row or column of cores, and again for each block of C across (A) and down (B). With layout `l1`, A is in L1 from the
-start: each core of a row has its share of the columns of A, and multicasts it when it is due. C stays in L1.
+A core makes some rows and columns of C, block by block. For each block it gets blocks of A and B along K, of which two fit
+into its pipes: the first core of a row reads A and multicasts it along the row, the first of a column B down the column. So
+A is read from DRAM once for each block of C that a core has side by side, and B once for each that it has one above the
+other. With layout `l1`, A is in L1 from the start: each core of a row has its share of the columns of A, and multicasts it
+when it is due. C stays in L1 then. Readers bring A and write C, because the second network is better for writes to DRAM: they
+leave the column of a core at once, where on the first network all would meet in the columns of the DRAM.
 
-The math kernel makes a block part by part; a part has at most as many tiles as a math object has slots. Between blocks of K sums
-wait in L1 and are copied back to the slots, unless the block is a single part.
+The math kernel makes a block part by part; a part has at most as many tiles as a math object has slots. Between blocks of K
+sums wait in L1 and are copied back to the slots, unless the block is a single part.
 
-Sides are filled up with zeros to whole tiles, and rows and columns to equal shares of the cores. The blocks are by default
-those for which an estimate of the time is least (`choose_blocks`); of equal ones the largest.
+Sides are filled up with zeros to whole tiles, and rows and columns to equal shares of the cores. By default blocks have the
+sizes that bring the fewest tiles, among those whose estimated time is as good as the least (`choose_blocks`).
 """
 
 from dataclasses import dataclass
@@ -77,7 +79,6 @@ class Shares:
         share_m, share_n = parts_of(m, grid[1]), parts_of(n, grid[0])
         columns = parts_of(n, share_n)
         return cls(columns, parts_of(m, share_m), share_m, share_n, k, parts_of(k, columns))
-
 
     def parts(self, blocks: "Blocks") -> int:
         """The parts of all blocks of C of a core."""
@@ -281,7 +282,7 @@ class Product:
         )
 
     def result(self, c: np.ndarray) -> np.ndarray:
-        """C as it should be in its buffer, of C as a matrix of whole tiles: with layout `l1` part by part in the order they are made."""
+        """C as it should be in its buffer, of C as a matrix of whole tiles; with layout `l1` part by part, as they are made."""
         if self.layout != "l1":
             return matrix_to_tiles(c)
         shares, blocks = self.shares, self.blocks
@@ -302,7 +303,7 @@ class Product:
 
 @bench(
     "tanto-matmul",
-    "Product of matrices on a grid of cores, which multicast blocks of their operands along rows and columns",
+    "Product of matrices on a grid of cores, which multicast blocks along rows and columns",
     fields=find_fields,
     choices={"dtype": DTYPES, "fidelity": FIDELITIES, "layout": LAYOUTS},
 )
@@ -317,7 +318,7 @@ def matmul(
     block_n=0,
     block_k=0,
     dtype="bfloat16",
-    fidelity="chip",
+    fidelity="chip",  # noqa: ARG001  # of `find_fields`
     layout="dram",
 ):
     """Rows and columns of C are shared by the grid.
@@ -330,7 +331,7 @@ def matmul(
         grid_y: rows of the grid of cores; 0: all of the chip
         block_m: rows of a block of C, in tiles; 0: the size that is estimated to be fastest
         block_n: columns of a block of C, in tiles; 0: as block_m
-        block_k: depth of the blocks of A and B, in tiles; 0: as block_m. With layout l1 a part of the columns of A that a core has
+        block_k: depth of the blocks of A and B, in tiles; 0: as block_m; with layout l1 a part of the columns that a core has
         dtype: format of A, B and C
         fidelity: phases of a product; chip: those of the topology
         layout: where A and C are: dram, or l1 with a part of them in each core; B is in DRAM

@@ -68,8 +68,8 @@ def command(
     otherwise (bytes_per_pe=1KiB,1MiB; n_sips, sips_w, sips_h, cubes, n_slots, slot_size, dtype). What must hold of it is
     checked.
 
-    chip-gemm: matrix products that the maker of Wormhole and Blackhole chips has published, against simulated ones, on both chips
-    (largest=2048: the largest side; dtypes=bfloat16,bfloat8_b,bfloat4_b; chip=n150: that with which another topology is compared).
+    chip-gemm: simulated matrix products against published ones of two chips (largest=2048: the largest side;
+    dtypes=bfloat16,bfloat8_b,bfloat4_b; chip=n150: the one with which another topology is compared).
     """
     from kernbench.api.evaluations import find_evaluation, find_part
 

@@ -92,7 +92,9 @@ def evaluate_chip_gemm(
         if one["chip"] == _chip_of(name, chip)
     ]
     if not chosen:
-        raise InputError("there is no published product of that chip, size and format; leave out largest, dtypes or chip")
+        raise InputError(
+            "there is no published product of that chip, size and format; leave out largest, dtypes or chip"
+        )
     rows = list[dict[str, Any]]()
     for name, one in chosen:
         rows.append(_row(name, one, overrides, mode, verify))

@@ -1,9 +1,9 @@
 """The rows of the three threads of a math kernel, all of a thread at once: how often each unit has worked is a running sum.
 
-A run is operations of the matrix unit one after the other, of one line and all alike. It has the rows of two operations, however
-long it is: the first operand is unpacked, the unit then works on all operations but the last while the other operands are
-unpacked, then on the last. Where all of them take as long to unpack, this ends when operations one by one end, and the bank
-for the operand behind the run is free at that time, too.
+A run is operations of the matrix unit one after the other, of one line and all alike. It has the rows of two operations,
+however long it is: the first operand is unpacked, the unit then works on all operations but the last while the other operands
+are unpacked, then on the last. Where all of them take as long to unpack, this ends when operations one by one end, and the
+bank for the operand behind the run is free at that time, too.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _lower_thread(
 
 
 def _shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The steps with two for each run of three or more, int64[step] which of them each step is in, and int64[] their operations.
+    """The steps with two for each run of three or more, int64[step] which of them each is in, and int64[] their operations.
 
     These are of the processor of the matrix unit, which has issued the whole run when the unit comes to its last operation.
     """
@@ -121,7 +121,8 @@ def _shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _shorten_run(rows: MathRows, run: np.ndarray) -> None:
     """Give the first two steps of a run the work of all."""
-    cycles = [rows.job_keys[job][2] for job in run[:, 4].tolist()]
+    unpacks: list[int] = run[:, 4].tolist()
+    cycles = [rows.job_keys[job][2] for job in unpacks]
     _, name, each = rows.job_keys[int(run[0, 3])]
     unpacking = sum(cycles[1:])
     run[0, 3] = rows.long_job("matrix", name, max(unpacking, (len(run) - 1) * each))

@@ -31,7 +31,10 @@ ALL = [[0, 0, 1, 1]]
 LARGE: list[tuple[str, dict[str, Any]]] = [
     ("tanto-matmul", {"M": 192, "K": 128, "N": 384, "grid_x": 6, "grid_y": 3}),
     ("tanto-matmul", {"M": 200, "K": 288, "N": 600, "grid_x": 4, "grid_y": 2, "block_k": 2}),
-    ("tanto-matmul", {"M": 128, "K": 320, "N": 600, "grid_x": 4, "grid_y": 2, "block_k": 1, "layout": "l1", "dtype": "bfloat8_b"}),
+    (
+        "tanto-matmul",
+        {"M": 128, "K": 320, "N": 600, "grid_x": 4, "grid_y": 2, "block_k": 1, "layout": "l1", "dtype": "bfloat8_b"},
+    ),
     ("tanto-conv", {"height": 12, "width": 24, "channels": 64, "cores_x": 3, "cores_y": 3}),
     ("tanto-softmax", {"M": 256, "N": 96, "cores": 8}),
     ("tanto-swish", {"cores": 2, "tiles": 4, "frame": 2}),
