@@ -194,9 +194,9 @@ def choose_blocks(device, shares: Shares, given: tuple[int, int, int], fmt, layo
     return min(near, key=lambda one: (shares.brought(one), estimate.cycles(shares, one)))
 
 
-def find_fields(fidelity: str, **_) -> dict[str, object]:
+def find_fields(math_fidelity: str, **_) -> dict[str, object]:
     """The field of the topology that the fidelity sets."""
-    return {} if fidelity == "chip" else {"tensix_core.fidelity": fidelity}
+    return {} if math_fidelity == "chip" else {"tensix_core.fidelity": math_fidelity}
 
 
 def check_sizes(places, M: int, K: int, N: int, grid: tuple[int, int]) -> tuple[int, int]:
@@ -303,7 +303,7 @@ class Product:
     "tanto-matmul",
     "Product of matrices on a grid of cores, which multicast blocks along rows and columns",
     fields=find_fields,
-    choices={"dtype": DTYPES, "fidelity": FIDELITIES, "layout": LAYOUTS},
+    choices={"dtype": DTYPES, "math_fidelity": FIDELITIES, "layout": LAYOUTS},
 )
 def matmul(
     tanto,
@@ -316,7 +316,7 @@ def matmul(
     block_n=0,
     block_k=0,
     dtype="bfloat16",
-    fidelity="chip",  # noqa: ARG001  # of `find_fields`
+    math_fidelity="chip",  # noqa: ARG001  # of `find_fields`
     layout="dram",
 ):
     """Rows and columns of C are shared by the grid.
@@ -331,7 +331,7 @@ def matmul(
         block_n: columns of a block of C, in tiles; 0: as block_m
         block_k: depth of the blocks of A and B, in tiles; 0: as block_m; with layout l1 a part of the columns that a core has
         dtype: format of A, B and C
-        fidelity: phases of a product; chip: those of the topology
+        math_fidelity: phases of a product; chip: those of the topology
         layout: where A and C are: dram, or l1 with a part of them in each core; B is in DRAM
     """
     device = tanto.device

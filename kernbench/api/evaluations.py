@@ -194,7 +194,8 @@ def read_settings(name: str, given: Mapping[str, object], topology: str | Path, 
     Lists are values, or texts such as "64x128x64,512x512x512", "1KiB,64KiB" and "1KiB:64KiB:x4". Errors: InputError.
     """
     known = find_evaluation(name).settings
-    check_names(given, known, topology, owner=f"the evaluation {name!r}", option=option, kind="setting")
+    first = str(topology).split(",")[0]
+    check_names(given, known, first, owner=f"the evaluation {name!r}", option=option, kind="setting")
     settings: dict[str, Any] = {}
     for key, value in given.items():
         try:

@@ -112,7 +112,7 @@ def _evaluate(
 
     check_measured(mode)
     given, overrides = split_assignments(assignments)
-    settings = read_settings(name, given, topology, "--set")
+    settings = read_settings(name, given, topology or found.topology, "--set")
     check_directory(out)
     announce_compiling()
     with status_line() as tell:

@@ -46,7 +46,7 @@ COLUMNS: dict[str, type] = {
 }
 
 POINT = ("topology", "chip", "dtype", "fidelity", "program", "layout", "M", "K", "N")  # which run a row is of
-_PARAMETERS = ("grid_x", "grid_y", "dtype", "fidelity", "layout", "M", "K", "N")
+_PARAMETERS = ("grid_x", "grid_y", "dtype", "layout", "M", "K", "N")  # those that the bench has, too
 
 
 def read_published() -> list[dict[str, Any]]:
@@ -116,11 +116,12 @@ def _chip_of(topology: str, chip: str) -> str:
 def _row(
     topology: str, one: Mapping[str, Any], overrides: Mapping[str, object] | None, mode: str, verify: bool
 ) -> dict[str, Any]:
-    result = measure(BENCH, topology, {name: one[name] for name in _PARAMETERS}, overrides, mode, verify)
+    parameters = {name: one[name] for name in _PARAMETERS} | {"math_fidelity": one["fidelity"]}
+    result = measure(BENCH, topology, parameters, overrides, mode, verify)
     cycles = result.latency_ns * 1e6 / result.device.session.machine.figures["tensix_core.cycle"]
     device_utilisation = one["utilisation_percent"] / 100
     return {
-        **{name: one[name] for name in ("chip", "program", "device_cycles", *_PARAMETERS)},
+        **{name: one[name] for name in ("chip", "fidelity", "program", "device_cycles", *_PARAMETERS)},
         "topology": topology,
         "cycles": cycles,
         "error": cycles / one["device_cycles"] - 1,

@@ -35,7 +35,7 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
     ("tanto-matmul", {"M": 64, "K": 224, "N": 96, "layout": "l1", "grid_y": 1}),
     ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "float32", "block_k": 2}),  # four slots
     ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat8_b", "layout": "l1"}),
-    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat4_b", "fidelity": "lofi"}),
+    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat4_b", "math_fidelity": "lofi"}),
     ("tanto-softmax", {"M": 64, "N": 96}),
     ("tanto-attention", {"queries": 64, "keys": 64, "head": 32}),
     ("tanto-conv", {"height": 8, "width": 16}),
@@ -148,7 +148,7 @@ def test_a_large_product_is_bound_by_the_matrix_unit(dtype: str, fidelity: str) 
         "grid_x": 2,
         "grid_y": 2,
         "dtype": dtype,
-        "fidelity": fidelity,
+        "math_fidelity": fidelity,
         "layout": "l1",
     }
     found = run_bench("tanto-matmul", "wormhole_n150", parameters=parameters)
