@@ -1,15 +1,17 @@
 """Product of matrices on a grid of cores, as libraries do it: blocks in L1, multicast operands, sums of blocks of K in L1.
 
-A core makes some rows and columns of C, block by block. For each block of C it gets blocks of A and of B along K, two at a time:
-the first core of a row reads A and multicasts it along the row, the first of a column B down the column. So DRAM is read once for
-each row or column of cores, and again for each block of C across (A) and down (B). With layout `l1`, A is in L1 from the
-start: each core of a row has its share of the columns of A, and multicasts it when it is due. C stays in L1.
+A core makes some rows and columns of C, block by block. For each block it gets blocks of A and B along K, of which two fit
+into its pipes: the first core of a row reads A and multicasts it along the row, the first of a column B down the column. So
+A is read from DRAM once for each block of C that a core has side by side, and B once for each that it has one above the
+other. With layout `l1`, A is in L1 from the start: each core of a row has its share of the columns of A, and multicasts it
+when it is due. C stays in L1 then. Readers bring A and write C, because the second network is better for writes to DRAM: they
+leave the column of a core at once, where on the first network all would meet in the columns of the DRAM.
 
-The math kernel makes a block part by part; a part has at most as many tiles as a math object has slots. Between blocks of K sums
-wait in L1 and are copied back to the slots, unless the block is a single part.
+The math kernel makes a block part by part; a part has at most as many tiles as a math object has slots. Between blocks of K
+sums wait in L1 and are copied back to the slots, unless the block is a single part.
 
-Sides are filled up with zeros to whole tiles, and rows and columns to equal shares of the cores. The blocks are by default
-those for which an estimate of the time is least (`choose_blocks`); of equal ones the largest.
+Sides are filled up with zeros to whole tiles, and rows and columns to equal shares of the cores. By default blocks have the
+sizes that bring the fewest tiles, among those whose estimated time is as good as the least (`choose_blocks`).
 """
 
 from dataclasses import dataclass
@@ -44,13 +46,19 @@ DTYPES = ("bfloat16", "float16", "float32", "bfloat8_b", "bfloat4_b")
 FIDELITIES = ("chip", "lofi", "hifi2", "hifi3", "hifi4")
 LAYOUTS = ("dram", "l1")
 FRAMES = 2  # of the pipes of operands
-SEMAPHORES = 4
+SEMAPHORES = 5
+NEAR = 1.05  # an estimate that is as good as the least: it knows nothing of contention
 LEAST_OF_FOUR_BITS = 0.99  # correlation: the last of the 3 bits of a result depends on the order of sums
 
 
 def parts_of(tiles: int, count: int) -> int:
-    """The tiles of one of so many parts of a side, of which the last may have fewer."""
+    """The tiles of one of so many parts of a side, or the parts of so many tiles; the last may have fewer."""
     return -(-tiles // count)
+
+
+def pieces_of(side: int, block: int, part: int) -> int:
+    """The parts of all blocks of a side."""
+    return sum(parts_of(min(block, side - at), part) for at in range(0, side, block))
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,14 @@ class Shares:
         share_m, share_n = parts_of(m, grid[1]), parts_of(n, grid[0])
         columns = parts_of(n, share_n)
         return cls(columns, parts_of(m, share_m), share_m, share_n, k, parts_of(k, columns))
+
+    def parts(self, blocks: "Blocks") -> int:
+        """The parts of all blocks of C of a core."""
+        return pieces_of(self.m, blocks.m, blocks.part_m) * pieces_of(self.n, blocks.n, blocks.part_n)
+
+    def brought(self, blocks: "Blocks") -> int:
+        """The tiles of A and B that come to a core."""
+        return self.k * (self.m * parts_of(self.n, blocks.n) + self.n * parts_of(self.m, blocks.m))
 
 
 @dataclass(frozen=True)
@@ -98,8 +114,8 @@ def blocks_of(m: int, n: int, k: int, slots: int) -> Blocks:
 def l1_bytes(shares: Shares, blocks: Blocks, fmt, layout: str) -> int:
     """The bytes that blocks take in a core."""
     operands = FRAMES * blocks.k * (blocks.m + blocks.n)
-    whole = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n) if layout == "l1" else 1
-    kept = whole * blocks.parts * blocks.part_m * blocks.part_n + (shares.m * shares.shard_k if layout == "l1" else 0)
+    kept = (shares.parts(blocks) if layout == "l1" else blocks.parts) * blocks.part_m * blocks.part_n
+    kept += shares.m * shares.shard_k if layout == "l1" else 0
     sums = (blocks.parts if blocks.k < shares.k else 1) * blocks.part_m * blocks.part_n
     return fmt.bytes_of(TILE) * (operands + kept) + sums_of(fmt).bytes_of(TILE) * sums + SEMAPHORES * 4
 
@@ -125,11 +141,9 @@ class Estimate:
         round_trip = (grid.width + grid.height) * noc["hop_ns"] + 4 * noc["interface_ns"] + 2 * noc["memory_ns"]
         # A block is read, its receivers are waited for, and it is sent.
         self.turn = (2 * round_trip + figures["tensix_dram.access_ns"]) * clock
-        costs = TransferCosts.of(core)
-        self.bring = max(
-            tile / min(noc["core_dram_gbs"], noc["dram_read_gbs"]) * clock, costs.page + costs.read
-        )  # a tile of DRAM
-        self.dram = tile / (device.places.grid.banks * figures["tensix_dram.bank_gbs"]) * clock  # by all
+        costs, bank = TransferCosts.of(core), tile / figures["tensix_dram.bank_gbs"] * clock
+        self.bring = max(bank, costs.page + costs.read)  # a tile of DRAM by one core
+        self.dram = bank / device.places.grid.banks  # by all of them
         self.shards = layout == "l1"
         self.unpack, self.copy = tile / core["unpack_bytes"], sums_of(fmt).bytes_of(TILE) / core["unpack_bytes"]
         self.multiply = core["phases"] * core["matmul_cycles"]
@@ -175,12 +189,14 @@ def choose_blocks(device, shares: Shares, given: tuple[int, int, int], fmt, layo
         least = min(l1_bytes(shares, one, fmt, layout) for one in found)
         advice = "smaller blocks, more cores or layout dram" if shared else "smaller blocks"
         raise InputError(f"the blocks take {least:,} bytes of L1, a core has {int(room):,}; give {advice}")
-    return min(fitting, key=lambda one: (estimate.cycles(shares, one), -one.m * one.n, -one.k))
+    cycles = [estimate.cycles(shares, one) for one in fitting]
+    near = [one for one, own in zip(fitting, cycles, strict=True) if own <= NEAR * min(cycles)]
+    return min(near, key=lambda one: (shares.brought(one), estimate.cycles(shares, one)))
 
 
-def find_fields(fidelity: str, **_) -> dict[str, object]:
+def find_fields(math_fidelity: str, **_) -> dict[str, object]:
     """The field of the topology that the fidelity sets."""
-    return {} if fidelity == "chip" else {"tensix_core.fidelity": fidelity}
+    return {} if math_fidelity == "chip" else {"tensix_core.fidelity": math_fidelity}
 
 
 def check_sizes(places, M: int, K: int, N: int, grid: tuple[int, int]) -> tuple[int, int]:
@@ -204,7 +220,7 @@ class Product:
         self.program = Program(tanto.device, "matmul")
         self.grid = Grid((0, 0, shares.columns - 1, shares.rows - 1))
         part = blocks.part_m * blocks.part_n
-        self.parts = parts_of(shares.m, blocks.m) * parts_of(shares.n, blocks.n) * blocks.parts  # of a core
+        self.parts = shares.parts(blocks)
         self.b = Global(self.device, dtype, shares.k * self.n * TILE)
         if layout == "l1":
             self.a = Local(self.device, self.grid, dtype, shares.m * shares.shard_k * TILE)
@@ -234,7 +250,7 @@ class Product:
         writer = Kernel(self.program, grid, WRITER, "matmul_b.cpp")
         math = Kernel(self.program, grid, MATH, "matmul.cpp")
         math.set_args(grid, [self.pa, self.pb, self.sums, self.pc, *sizes, *parts])
-        ready_a, valid_a, ready_b, valid_b = (Semaphore(self.program, grid) for _ in range(SEMAPHORES))
+        ready_a, valid_a, ready_b, valid_b, sent = (Semaphore(self.program, grid) for _ in range(SEMAPHORES))
         columns = [self.places.physical((x, 0))[0] for x in range(shares.columns)]
         rows = [self.places.physical((0, y))[1] for y in range(shares.rows)]
         for x, y in grid:
@@ -243,7 +259,7 @@ class Product:
             if shards:
                 placed = [shares.shard_k, sum(1 << one for one in columns), *ends, here, row, shares.columns - 1]
                 counts = [blocks.part_m * blocks.part_n, self.parts]
-                reader.set_args((x, y), [self.a, self.pa, self.pc, ready_a, valid_a, *sizes, *counts, *placed])
+                reader.set_args((x, y), [self.a, self.pa, self.pc, ready_a, valid_a, sent, *sizes, *counts, *placed])
             else:
                 objects = [self.a, self.c, self.pa, self.pc, ready_a, valid_a]
                 placed = [*ends, row, shares.columns - 1]
@@ -264,7 +280,7 @@ class Product:
         )
 
     def result(self, c: np.ndarray) -> np.ndarray:
-        """C as it should be in its buffer, of C as a matrix of whole tiles: with layout `l1` part by part in the order they are made."""
+        """C as it should be in its buffer, of C as a matrix of whole tiles; with layout `l1` part by part, as they are made."""
         if self.layout != "l1":
             return matrix_to_tiles(c)
         shares, blocks = self.shares, self.blocks
@@ -280,14 +296,14 @@ class Product:
                 part = np.zeros(frame, np.float32)
                 part[: rows * columns * TILE] = matrix_to_tiles(c[y : y + rows * SIDE, x : x + columns * SIDE])
                 found.append(part)
-        return np.pad(np.concatenate(found), (0, (self.parts - len(found)) * frame))
+        return np.concatenate(found)
 
 
 @bench(
     "tanto-matmul",
-    "Product of matrices on a grid of cores, which multicast blocks of their operands along rows and columns",
+    "Product of matrices on a grid of cores, which multicast blocks along rows and columns",
     fields=find_fields,
-    choices={"dtype": DTYPES, "fidelity": FIDELITIES, "layout": LAYOUTS},
+    choices={"dtype": DTYPES, "math_fidelity": FIDELITIES, "layout": LAYOUTS},
 )
 def matmul(
     tanto,
@@ -300,7 +316,7 @@ def matmul(
     block_n=0,
     block_k=0,
     dtype="bfloat16",
-    fidelity="chip",
+    math_fidelity="chip",  # noqa: ARG001  # of `find_fields`
     layout="dram",
 ):
     """Rows and columns of C are shared by the grid.
@@ -313,9 +329,9 @@ def matmul(
         grid_y: rows of the grid of cores; 0: all of the chip
         block_m: rows of a block of C, in tiles; 0: the size that is estimated to be fastest
         block_n: columns of a block of C, in tiles; 0: as block_m
-        block_k: depth of the blocks of A and B, in tiles; 0: as block_m. With layout l1 a part of the columns of A that a core has
+        block_k: depth of the blocks of A and B, in tiles; 0: as block_m; with layout l1 a part of the columns that a core has
         dtype: format of A, B and C
-        fidelity: phases of a product; chip: those of the topology
+        math_fidelity: phases of a product; chip: those of the topology
         layout: where A and C are: dram, or l1 with a part of them in each core; B is in DRAM
     """
     device = tanto.device

@@ -72,7 +72,7 @@ class EvaluationResult:
 
 def evaluate(
     name: str,
-    topology: str | Path = "sip_2x4x4",
+    topology: str | Path | None = None,
     *,
     settings: Mapping[str, object] | None = None,
     overrides: Mapping[str, object] | None = None,
@@ -80,13 +80,14 @@ def evaluate(
     verify: bool = False,
     on_row: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> EvaluationResult:
-    """Run an evaluation on a machine: "gemm", "attention" or "allreduce"; nothing is written.
+    """Run an evaluation on a machine, by default its own: "gemm", "attention", "allreduce" or "chip-gemm"; nothing is written.
 
     `settings` are those of `kernbench evaluate --set`: `{"shapes": [(64, 128, 64)]}`, `{"bytes_per_pe": "1KiB,1MiB"}`.
     `overrides` are fields of the topology, as of `run`. `verify` computes the numbers too. `on_row` is called with each row.
     Errors: InputError for an unknown name, and for what the machine cannot do; RunError for a run that fails or wrong numbers.
     """
     found = find_evaluation(name)
+    topology = topology or found.topology
     check_measured(mode)
     own, fields = split_settings(settings, overrides)
     typed = read_settings(name, own, topology, "settings")

@@ -200,7 +200,11 @@ def _find_asked(context: click.Context) -> _Asked:
     if context.info_name == "show":
         return _Asked(_first(context, "names"), {})
     if context.info_name == "evaluate":
-        return _Asked(_given_topology(context) or library.DEFAULT_TOPOLOGY, _evaluation_values(context))
+        from kernbench.api.evaluations import EVALUATIONS
+
+        found = EVALUATIONS.get(_first(context, "name"))
+        usual = found.topology.split(",")[0] if found else library.DEFAULT_TOPOLOGY
+        return _Asked(_given_topology(context) or usual, dict.fromkeys(found.settings, ()) if found else {})
     if known.isdisjoint({"bench", "grid"}):
         default = context.params.get("topology") or library.GRAPH_TOPOLOGY  # of `pto replay`
         return _Asked(_given_topology(context) or str(default), {}, prefix="")
@@ -242,13 +246,6 @@ def _patterns() -> Iterable[str]:
     from kernbench.traffic.patterns import PATTERNS
 
     return PATTERNS
-
-
-def _evaluation_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:
-    from kernbench.api.evaluations import EVALUATIONS
-
-    found = EVALUATIONS.get(_first(context, "name"))
-    return dict.fromkeys(found.settings, ()) if found else {}
 
 
 def _first(context: click.Context, argument: str) -> str:

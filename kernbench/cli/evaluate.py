@@ -17,6 +17,7 @@ from kernbench.cli import completion, options
 from kernbench.cli.outputs import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError
+from kernbench.library import DEFAULT_TOPOLOGY
 from kernbench.report.table_files import write_forms
 from kernbench.report.text_table import figures_table
 
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
 
 @click.command("evaluate")
 @click.argument("name", shell_complete=completion.evaluations)
-@options.TOPOLOGY
+@click.option(
+    "--topology",
+    "-t",
+    help=f"The machine: a name or a YAML file.  [default: {DEFAULT_TOPOLOGY}, or the chips of chip-gemm]",
+    shell_complete=completion.topologies,
+)
 @options.mode()
 @click.option("--verify-data", is_flag=True, help="Compute the numbers of every run too and check them.")
 @options.assignments("A setting of the evaluation, or a topology field (topology.hbm.channel_gbs=64)")
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
 @options.FORMS
 def command(
     name: str,
-    topology: str,
+    topology: str | None,
     mode: str,
     verify_data: bool,
     assignments: tuple[str, ...],
@@ -61,8 +67,11 @@ def command(
     allreduce: latency against bytes by the memory of slots, SIP topology, root and algorithm, on six SIPs unless --set says
     otherwise (bytes_per_pe=1KiB,1MiB; n_sips, sips_w, sips_h, cubes, n_slots, slot_size, dtype). What must hold of it is
     checked.
+
+    chip-gemm: simulated matrix products against published ones of two chips (largest=2048: the largest side;
+    dtypes=bfloat16,bfloat8_b,bfloat4_b; chip=n150: the one with which another topology is compared).
     """
-    from kernbench.api.evaluations import find_evaluation
+    from kernbench.api.evaluations import find_evaluation, find_part
 
     found = find_evaluation(name)
     if data_only and figures_only:
@@ -80,14 +89,18 @@ def command(
         files |= _draw(name, result.table, out)
     if not as_json:
         show(figures_table(rows, found.shown, whole=f"in {name}.parquet"))
-    checked = {"violations": list(result.violations)} if found.check else {}
+        if found.summary:
+            say(find_part(found.summary)(result.table))
+    checked: dict[str, Any] = {"violations": list(result.violations)} if found.check else {}
+    if found.summary:
+        checked["summary"] = find_part(found.summary)(result.table)
     _report({"evaluation": name, "rows": rows, "files": files, **checked}, as_json)
     if result.violations:
         raise RunError("; ".join(result.violations))
 
 
 def _evaluate(
-    name: str, found: Evaluation, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
+    name: str, found: Evaluation, topology: str | None, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
 ) -> EvaluationResult:
     """Run an evaluation, with a line for each run."""
     from kernbench.api.evaluate import check_measured, evaluate
@@ -99,7 +112,7 @@ def _evaluate(
 
     check_measured(mode)
     given, overrides = split_assignments(assignments)
-    settings = read_settings(name, given, topology, "--set")
+    settings = read_settings(name, given, topology or found.topology, "--set")
     check_directory(out)
     announce_compiling()
     with status_line() as tell:

@@ -87,7 +87,7 @@ class TensixCore(Part):
     read_counters: CountOrZero = Field(description="counters in a processor's own memory of packets that read")
     write_counters: CountOrZero = Field(description="counters in a processor's own memory of packets that write")
     source_banks: Annotated[Count, Field(le=16)] = Field(description="operands that are unpacked ahead")
-    unpack_bytes: BytesPerCycle = Field(description="rate of the unpacker of each of two operands")
+    unpack_bytes: BytesPerCycle = Field(description="rate of the unpackers of both operands together")
     pack_bytes: BytesPerCycle = Field(description="rate of the packers")
     fidelity: Literal["lofi", "hifi2", "hifi3", "hifi4"] = Field(
         description="phases of a product: lofi 1, hifi2 2, hifi3 3, hifi4 4"

@@ -10,6 +10,7 @@ from kernbench.errors import InputError, shorten
 if TYPE_CHECKING:
     import polars
 
+SIGNED = ("error",)
 NULLABLE = ("verified", "bound_ns", "times_bound")  # null where nothing was asked or stated
 
 
@@ -38,5 +39,6 @@ def _is_given_by_a_run(column: str, kind: type, value: object) -> bool:
     if type(value) is not kind:
         return False
     if isinstance(value, float):
-        return (value > 0 if column in ("latency_ns", "pe_exec_ns") else value >= 0) and value < float("inf")
+        least = -float("inf") if column in SIGNED else 0
+        return (value > 0 if column in ("latency_ns", "pe_exec_ns") else value >= least) and abs(value) < float("inf")
     return True

@@ -49,6 +49,12 @@ class TantoContext:
         """Call a function before the program if its numbers are computed: for contents that take long to make."""
         self.preparations.append(function)
 
+    def fill(self) -> None:
+        """Call what was given to `prepare`, each once."""
+        waiting, self.preparations = self.preparations, []
+        for prepare in waiting:
+            prepare()
+
     def write(self, buffer: Global | Local, values: np.ndarray) -> np.ndarray:
         """Write a buffer, or a local of the device; returns what it holds then, as float32 for bfloat16."""
         self.device.write(buffer.id, values, buffer.letter)
@@ -77,8 +83,8 @@ class TantoContext:
         if not self.submitted:
             raise RunError("the bench submitted nothing; let it call launch(program)")
         program = self.submitted[0]
-        for prepare in self.preparations if numbers else ():
-            prepare()
+        if numbers:
+            self.fill()
         found = run_program(
             self.device,
             program.spec(),

@@ -100,9 +100,10 @@ class Device:
         return made
 
     def write(self, id: int, values: np.ndarray | bytes, letter: str = "g") -> None:
-        """Write a global buffer ("g") or a local that outlives programs ("l") from the host. Errors: InputError for another size.
+        """Write a global buffer ("g") or a local that outlives programs ("l") from the host.
 
         Bytes are those of the storage. A local has the elements of its cores one after the other, in the order of its grid.
+        Errors: InputError for another size.
         """
         what, parts = self._parts(id, letter)
         fmt, size = parts[0].fmt, sum(part.size for part in parts)

@@ -140,6 +140,11 @@ class ProgramLoader:
             parts = self.run.pipes[one.id] = {}
             for core in cores_of(one.ranges, what, self.run):
                 under = self._local_under(one.local, core, what, fmt.bytes_of(one.tiles * TILE))
+                if under is not None and under.fmt != fmt and (under.fmt.magnitude or fmt.magnitude):
+                    raise InputError(
+                        f"{what} of {fmt.name} lies over local {one.local} of {under.fmt.name}; "
+                        "one of a block format lies over a local of the same format"
+                    )
                 count = one.tiles * TILE
                 data = np.zeros(count, fmt.storage) if under is None else under.data.view(fmt.storage)[:count]
                 part = parts[core] = PipePart(one.id, core, one.kind, fmt, one.tiles, one.frame, data)

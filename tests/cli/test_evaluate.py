@@ -76,7 +76,7 @@ def test_a_damaged_table_is_not_drawn(own: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["gem"], "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, attention, gemm"),
+        (["gem"], "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, attention, chip-gemm, gemm"),
         (
             ["gemm", "--data-only", "--figures-only"],
             "--data-only and --figures-only leave nothing to do; give one of them",

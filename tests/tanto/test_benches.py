@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars
 import pytest
 
 from kernbench.errors import InputError
@@ -26,6 +27,15 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
     ("tanto-tilize", {"cores": 2, "blocks": 2, "block": 3, "untilizes": True}),
     ("tanto-matmul", {"M": 64, "K": 96, "N": 64, "grid_x": 1, "grid_y": 1}),
     ("tanto-matmul", {"M": 128, "K": 96, "N": 128, "grid_x": 2, "grid_y": 2}),
+    ("tanto-matmul", {"M": 100, "K": 200, "N": 300}),  # sides are filled up
+    *(
+        ("tanto-matmul", {"M": 320, "K": 96, "N": 352, "grid_x": 2, "grid_y": 2, "block_m": 3, "block_n": 5, **more})
+        for more in ({"block_k": 2}, {"block_k": 1, "layout": "l1"})  # the last blocks are smaller
+    ),
+    ("tanto-matmul", {"M": 64, "K": 224, "N": 96, "layout": "l1", "grid_y": 1}),
+    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "float32", "block_k": 2}),  # four slots
+    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat8_b", "layout": "l1"}),
+    ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat4_b", "math_fidelity": "lofi"}),
     ("tanto-softmax", {"M": 64, "N": 96}),
     ("tanto-attention", {"queries": 64, "keys": 64, "head": 32}),
     ("tanto-conv", {"height": 8, "width": 16}),
@@ -55,7 +65,18 @@ def test_functions_of_the_vector_unit(function: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("tanto-matmul", {"M": 100}, "M is 100; give a multiple of 64"),
+        ("tanto-matmul", {"M": 0}, "M is 0; give 1 or more"),
+        ("tanto-matmul", {"block_n": 9}, "block_n is 9; a core has 8 tiles there, so give 1 to 8, or 0 for the best"),
+        (
+            "tanto-matmul",
+            {"layout": "l1", "block_k": 3},
+            "block_k is 3; a shard of A has 8 columns of tiles, so give a part of that",
+        ),
+        (
+            "tanto-matmul",
+            {"layout": "l1", "M": 4096, "K": 4096},
+            "bytes of L1, a core has 1,499,136; give smaller blocks, more cores or layout dram",
+        ),
         ("tanto-matmul", {"grid_x": 3}, "a grid of 3 x 2 cores does not fit on 2 x 2"),
         (
             "tanto-unary",
@@ -92,3 +113,44 @@ def test_finite_buffers_change_times_alone(name: str, parameters: dict[str, Any]
     found = run_bench(name, "tensix_tiny", parameters=parameters, overrides=credit, verify=True)
     assert found.verified
     assert found.latency_ns != run_bench(name, "tensix_tiny", parameters=parameters).latency_ns
+
+
+@pytest.mark.parametrize("layout", ["dram", "l1"])
+@pytest.mark.parametrize("chip", ["wormhole_n150", "blackhole_p150"])
+@pytest.mark.parametrize("blocks", [(4, 4, 0), (2, 4, 1), (3, 2, 0)])
+def test_a_product_reads_its_operands_once_for_each_block(blocks: tuple[int, int, int], chip: str, layout: str) -> None:
+    """A for each block side by side, B for each one above the other: once, if a core has one block."""
+    block_m, block_n, block_k = blocks
+    parameters = {"M": 256, "K": 128, "N": 384, "grid_x": 3, "grid_y": 2, "layout": layout}
+    given = {"block_m": block_m, "block_n": block_n, "block_k": block_k}
+    log = run_bench("tanto-matmul", chip, parameters={**parameters, **given}).op_log()
+    moved = dict(log.group_by("op_name").agg(polars.col("bytes").sum()).iter_rows())
+    a, b, c = (2 * size for size in (256 * 128, 128 * 384, 256 * 384))
+    across, down = -(-4 // block_n), -(-4 // block_m)
+    assert moved["read"] == b * down + (a * across if layout == "dram" else 0)
+    assert moved.get("write", 0) == (c if layout == "dram" else 0)
+
+
+def test_blocks_are_chosen_by_an_estimate_and_fit() -> None:
+    """The sizes that are left out, beside those that are given."""
+    free = run_bench("tanto-matmul", "wormhole_n150", parameters={"M": 1024, "K": 2048, "N": 1024})
+    shallow = run_bench("tanto-matmul", "wormhole_n150", parameters={"M": 1024, "K": 2048, "N": 1024, "block_k": 1})
+    assert free.latency_ns < shallow.latency_ns
+
+
+@pytest.mark.parametrize(("dtype", "fidelity"), [("bfloat16", "hifi4"), ("bfloat8_b", "hifi2"), ("bfloat4_b", "lofi")])
+def test_a_large_product_is_bound_by_the_matrix_unit(dtype: str, fidelity: str) -> None:
+    """Operands come while products are made, and of two operands one stays in its register."""
+    parameters = {
+        "M": 256,
+        "K": 4096,
+        "N": 256,
+        "grid_x": 2,
+        "grid_y": 2,
+        "dtype": dtype,
+        "math_fidelity": fidelity,
+        "layout": "l1",
+    }
+    found = run_bench("tanto-matmul", "wormhole_n150", parameters=parameters)
+    ideal = {"hifi4": 64, "hifi2": 32, "lofi": 16}[fidelity] * 4 * 128 * 4
+    assert ideal < found.latency_ns < 1.4 * ideal

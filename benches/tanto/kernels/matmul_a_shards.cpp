@@ -10,6 +10,7 @@ void kernel(
         pipe<T> pc,
         semaphore ready,
         semaphore valid,
+        semaphore sent,
         uint32 m_tiles,
         uint32 k_tiles,
         uint32 n_tiles,
@@ -27,6 +28,7 @@ void kernel(
         uint32 dests) {
     pa.set_frame(block_m * block_k);
     pc.set_frame(part_tiles);
+    sent.set(1);
     for (uint32 m = 0; m < m_tiles; m += block_m) {
         uint32 height = least(block_m, m_tiles - m);
         for (uint32 n = 0; n < n_tiles; n += block_n) {
@@ -45,7 +47,6 @@ void kernel(
                 if (sender == x) {
                     uint32 from = m * shard_k + k - first;
                     if (dests != 0) {
-                        valid.set(1);
                         ready.wait(dests);
                         ready.set(0);
                     }
@@ -58,7 +59,7 @@ void kernel(
                         }
                     }
                     if (dests != 0) {
-                        valid.set_mcast(valid, x1, y, x0, y, dests);
+                        valid.set_mcast(sent, x1, y, x0, y, dests);
                     }
                     write_barrier();
                 } else {

@@ -103,8 +103,8 @@ class PipePart:
     """A pipe on one core: a ring of tiles, how many were pushed and popped, and who waits for that to change."""
 
     __slots__ = (
-        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tile_bytes", "tiles",
-        "twins", "waited", "waiters",
+        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tile_bytes",
+        "tiles", "twins", "waited", "waiters",
     )  # fmt: skip
 
     def __init__(self, id: int, core: Core, kind: int, fmt: Format, tiles: int, frame: int, data: np.ndarray) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ObjectKey = tuple[str, int, "Core | None"]  # letter, id, and the core that has the part; None: that of the kernel
 
 ACT_WIDTH = 4
-MOST_ENTRIES = 1 << 20  # entries of a script: a kernel that runs for ever once nothing holds it back has no script
+MOST_ENTRIES = 1 << 22  # entries of a script: a kernel that runs for ever once nothing holds it back has no script
 
 
 class Unscripted(Exception):

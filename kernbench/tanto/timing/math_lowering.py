@@ -1,9 +1,9 @@
 """The rows of the three threads of a math kernel, all of a thread at once: how often each unit has worked is a running sum.
 
-A run is operations of the matrix unit one after the other, of one line and all alike. It has the rows of two operations, however
-long it is: the first operand is unpacked, the unit then works on all operations but the last while the other operands are
-unpacked, then on the last. Where all of them take as long to unpack, this ends when operations one by one end, and the bank
-for the operand behind the run is free at that time, too.
+A run is operations of the matrix unit one after the other, of one line and all alike. It has the rows of three operations,
+however long it is. The unit works on the first with all that follow but two, and in the second all operands between the first
+and the last are unpacked. Where the operands of all take as long to unpack, each unit has worked as long and ends at the same
+time as if each operation had rows of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.timing.math_rows import MathRows
 
 HALVES = 2  # of the destination registers
-_RUN_STEPS = 2  # of a run
+_RUN_STEPS = 3  # of a run
 
 
 class _Kinds(NamedTuple):
@@ -57,7 +57,7 @@ class ThreadRows(NamedTuple):
 
 def lower_math(rows: MathRows, steps: np.ndarray) -> list[ThreadRows]:
     """The rows of the threads of a math kernel, of int64[step, 5]."""
-    steps, of = shorten_runs(rows, steps)
+    steps, of, issued = _shorten_runs(rows, steps)
     step = steps[:, 0]
     kinds = _find_kinds(step)
     counted = (kinds.begin, kinds.matrix, kinds.vector, kinds.pack, kinds.commits)
@@ -71,27 +71,37 @@ def lower_math(rows: MathRows, steps: np.ndarray) -> list[ThreadRows]:
     looks = np.isin(step, (Step.DATA, Step.POP, Step.ROOM, Step.PUSH))
     extra = np.select([loads, looks], [rows.lowering.load_cycles, rows.lowering.register_cycles], 0.0)
     return [
-        _lower_thread(rows, steps[own], extra[own], np.cumsum(own)[of], [(has[own], made[own]) for has, made in slots])
-        for own, slots in (
-            (unpacks, _unpacker(rows, steps, kinds, sums, jobs)),
-            (computes, _units(rows, steps, kinds, sums, jobs)),
-            (packs, _packer(rows, steps, kinds, sums, jobs)),
+        _lower_thread(
+            rows,
+            steps[own],
+            operations[own],
+            extra[own],
+            np.cumsum(own)[of],
+            [(has[own], made[own]) for has, made in slots],
+        )
+        for own, operations, slots in (
+            (unpacks, steps[:, 1], _unpacker(rows, steps, kinds, sums, jobs)),
+            (computes, issued, _units(rows, steps, kinds, sums, jobs)),
+            (packs, steps[:, 1], _packer(rows, steps, kinds, sums, jobs)),
         )
     ]
 
 
 def _lower_thread(
-    rows: MathRows, steps: np.ndarray, cycles: np.ndarray, done: np.ndarray, slots: list[Slot]
+    rows: MathRows, steps: np.ndarray, operations: np.ndarray, cycles: np.ndarray, done: np.ndarray, slots: list[Slot]
 ) -> ThreadRows:
     """The rows of a thread, of its own steps; `done` are how many of them there are up to each step of the kernel."""
     costs = rows.lowering.costs
-    made, ends = place_rows([delay_rows(steps[:, 1], cycles, costs), *slots])
+    made, ends = place_rows([delay_rows(operations, cycles, costs), *slots])
     sources = find_lines(steps[:, 2], ends, rows.kernel.unit.file, costs.program)
     return ThreadRows(made, sources, np.concatenate(([0], ends))[done])
 
 
-def shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The steps with two for each run of three or more, and int64[step] which of them each step is in."""
+def _shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The steps with three for each longer run, int64[step] which of them each is in, and int64[] operations before each.
+
+    These are of the processor of the matrix unit, which has issued all but the last when the unit comes to the second.
+    """
     kind, line, job = steps[:, 0], steps[:, 2], steps[:, 3]
     follows = np.zeros(len(steps), bool)
     follows[1:] = (
@@ -100,21 +110,22 @@ def shorten_runs(rows: MathRows, steps: np.ndarray) -> tuple[np.ndarray, np.ndar
     follows[[at for one in rows.single for at in (one, one + 1) if at < len(steps)]] = False
     first = np.flatnonzero(~follows)
     length = np.diff(np.append(first, len(steps)))
-    keeps = np.arange(len(steps)) - np.repeat(first, length) < _RUN_STEPS
+    at = np.arange(len(steps)) - np.repeat(first, length)
+    keeps = (at < _RUN_STEPS - 1) | (at == np.repeat(length, length) - 1)
     first, length = first[length > _RUN_STEPS], length[length > _RUN_STEPS]
-    steps = steps.copy()
-    for at, count in zip(first.tolist(), length.tolist(), strict=True):
-        _shorten_run(rows, steps[at : at + count])
-    return steps[keeps], np.cumsum(keeps) - 1
+    steps, issued = steps.copy(), steps[:, 1].copy()
+    issued[first + 1] = steps[first + length - 2, 1]
+    for begin, count in zip(first.tolist(), length.tolist(), strict=True):
+        _shorten_run(rows, steps[begin : begin + count])
+    return steps[keeps], np.cumsum(keeps) - 1, issued[keeps]
 
 
 def _shorten_run(rows: MathRows, run: np.ndarray) -> None:
-    """Give the first two steps of a run the work of all."""
-    cycles = [rows.job_keys[job][2] for job in run[:, 4].tolist()]
+    """Give the first two steps of a run the work of all but the last."""
+    unpacks: list[int] = run[1:-1, 4].tolist()
     _, name, each = rows.job_keys[int(run[0, 3])]
-    unpacking = sum(cycles[1:])
-    run[0, 3] = rows.long_job("matrix", name, max(unpacking, (len(run) - 1) * each))
-    run[1, 4] = rows.long_job("unpack", "unpack", max(unpacking, (len(run) - 2) * each + cycles[-1]))
+    run[0, 3] = rows.long_job("matrix", name, (len(run) - 2) * each)
+    run[1, 4] = rows.long_job("unpack", "unpack", sum(rows.job_keys[job][2] for job in unpacks))
 
 
 def _find_kinds(step: np.ndarray) -> _Kinds:

@@ -30,6 +30,11 @@ Made = tuple[Device, ProgramSpec, KernelFiles]
 ALL = [[0, 0, 1, 1]]
 LARGE: list[tuple[str, dict[str, Any]]] = [
     ("tanto-matmul", {"M": 192, "K": 128, "N": 384, "grid_x": 6, "grid_y": 3}),
+    ("tanto-matmul", {"M": 200, "K": 288, "N": 600, "grid_x": 4, "grid_y": 2, "block_k": 2}),
+    (
+        "tanto-matmul",
+        {"M": 128, "K": 320, "N": 600, "grid_x": 4, "grid_y": 2, "block_k": 1, "layout": "l1", "dtype": "bfloat8_b"},
+    ),
     ("tanto-conv", {"height": 12, "width": 24, "channels": 64, "cores_x": 3, "cores_y": 3}),
     ("tanto-softmax", {"M": 256, "N": 96, "cores": 8}),
     ("tanto-swish", {"cores": 2, "tiles": 4, "frame": 2}),
@@ -115,6 +120,9 @@ def draw_bench(draw: random.Random) -> tuple[str, dict[str, Any]]:
                 "N": 32 * columns * draw.randint(1, 5),
                 "grid_x": columns,
                 "grid_y": rows,
+                "block_n": draw.randint(0, 1),
+                "block_k": draw.randint(0, 1),
+                "layout": draw.choice(["dram", "l1"]),
             },
         ),
         (
@@ -288,15 +296,15 @@ def test_what_a_run_in_turn_tells_has_no_script(
     ("name", "file", "old", "new"),
     [
         ("tanto-matmul", "matmul.cpp", "pa.wait_front();", ""),  # a race
-        ("tanto-matmul", "matmul.cpp", "i, j, slot", "i, j, slot + 8"),  # no such slot
-        ("tanto-matmul", "matmul.cpp", "acc.pack(slot, pc);", "acc.pack(slot, pa);"),  # a pipe that it does not write
+        ("tanto-matmul", "matmul.cpp", "b + j, slot", "b + j, slot + 8"),  # no such slot
+        ("tanto-matmul", "matmul.cpp", "acc.pack(slot, into);", "acc.pack(slot + 9, into);"),  # no such slot
         (
             "tanto-matmul",
             "matmul_a.cpp",
-            "x1, y1, x0, y0, dests);",
-            "x1, y1, x0, y0, dests + 1);",
+            "x1, y, x0, y, dests);",
+            "x1, y, x0, y, dests + 1);",
         ),  # nobody acknowledges
-        ("tanto-matmul", "matmul_b.cpp", "ready.inc(x, y, 1);", "ready.inc(0, y, 1);"),  # no such core
+        ("tanto-matmul", "matmul_b.cpp", "ready.inc(x, y0, 1);", "ready.inc(0, y0, 1);"),  # no such core
         ("tanto-tilize", "relayout.cpp", "x.wait_front();", ""),  # it waits for tiles all the same
     ],
 )
@@ -355,6 +363,14 @@ def test_reads_ahead_of_a_frame_that_is_pushed(tmp_path: Path, first: int, races
     check_same(lambda: copies(tmp_path, reader))
 
 
-def test_a_local_that_outlives_the_program_is_written_in_turn(tmp_path: Path) -> None:
-    kept = {"device_locals": [{"id": 7, "fmt": "uint32", "size": 8, "ranges": [[0, 0, 0, 0]]}]}
-    assert not has_scripts(copies(tmp_path, COPY_IN, **kept))
+def test_elements_of_a_local_that_outlives_the_program_are_set_in_turn(tmp_path: Path) -> None:
+    """The next program may read them. What is read and written there has no numbers in either way to run."""
+    (tmp_path / "set.cpp").write_text("void kernel(local<uint32> kept) { kept.set(1, 5); }")
+    local = [{"id": 7, "fmt": "uint32", "size": 8, "ranges": [[0, 0, 0, 0]]}]
+    for lives, scripted in (("locals", True), ("device_locals", False)):
+        chip = Device(load_machine("tensix_tiny"))
+        spec = ProgramSpec.model_validate({lives: local, "kernels": [kernel(0, "set.cpp", [{"l": 7}])]})
+        made = chip, spec, KernelFiles(tmp_path)
+        assert has_scripts(made) == scripted
+        run_program(*made, numbers=False)
+    assert chip.read(7, "l").tolist() == [0, 5, 0, 0, 0, 0, 0, 0]

@@ -10,7 +10,7 @@ import pytest
 from kernbench.machine import Intent, load_machine
 from kernbench.runs.run import run_bench
 from kernbench.tanto.device import Device
-from tests.tanto.support import buffer, device, kernel, run
+from tests.tanto.support import buffer, device, kernel, pipe, run
 
 
 def _alone(tmp_path: Path, code: str, kind: int, core: str = "0,0") -> float:
@@ -124,6 +124,62 @@ def test_a_faster_part_makes_a_program_faster(name: str, parameters: dict[str, A
     before = run_bench(name, "wormhole_n150", parameters=parameters).latency_ns
     after = run_bench(name, "wormhole_n150", parameters=parameters, overrides={field: value}).latency_ns
     assert after < 0.97 * before
+
+
+ENDLESS = """
+void kernel(pipe<T> a, pipe<T> b, pipe<T> y, uint32 count) {
+    a.wait_front();
+    b.wait_front();
+    y.reserve_back();
+    math<T> acc;
+    for (uint32 i = 0; i < count; i++) {
+        %s
+    }
+    acc.pack(0, y);
+    y.push_back();
+    a.pop_front();
+    b.pop_front();
+}
+"""
+FILL = "void kernel(pipe<T> a, pipe<T> b, uint32 frames) { a.reserve_back(); b.reserve_back(); a.push_back(); b.push_back(); }"
+DRAIN = "void kernel(pipe<T> y) { y.wait_front(); y.pop_front(); }"
+
+
+@pytest.mark.parametrize(
+    ("call", "fmt", "each"),
+    [
+        ("acc.matmul(a, b, i, i, 0, false)", "bfloat16", 2 * 2048 / 64),
+        ("acc.matmul(a, b, 0, i, 0, false)", "bfloat16", 2048 / 64),
+        ("acc.matmul(a, b, i, 0, 0, false)", "bfloat16", 2048 / 64),
+        ("acc.matmul(a, b, i, i, 0, false)", "bfloat8_b", 2 * 1088 / 64),
+        ("acc.matmul(a, b, i, 0, 0, false)", "bfloat8_b", 1088 / 64),
+        ("acc.matmul(a, b, i, 0, 0, false)", "bfloat4_b", 16),  # the matrix unit: 576 bytes take 9 cycles
+        ("acc.add(a, b, i, 0, 0)", "bfloat16", 2 * 2048 / 64),
+        ("acc.copy(a, i, 0)", "bfloat16", 2048 / 64),
+    ],
+)
+def test_a_tile_that_stays_in_its_register_is_not_unpacked_again(
+    tmp_path: Path, call: str, fmt: str, each: float
+) -> None:
+    """At LoFi the unpackers bind, which bring 64 bytes a cycle together; 16 cycles are those of a product."""
+
+    def cycles(count: int) -> float:
+        found = run(
+            tmp_path,
+            {"in.cpp": FILL, "out.cpp": DRAIN, "math.cpp": ENDLESS % f"{call};"},
+            Device(load_machine("tensix_tiny", {"tensix_core.fidelity": "lofi"})),
+            numbers=False,
+            pipes=[pipe(0, 0, 16, 16, fmt), pipe(1, 0, 16, 16, fmt), pipe(2, 1, fmt=fmt)],
+            kernels=[
+                kernel(0, "in.cpp", [{"p": 0}, {"p": 1}, 1]),
+                kernel(1, "out.cpp", [{"p": 2}]),
+                kernel(2, "math.cpp", [{"p": 0}, {"p": 1}, {"p": 2}, count]),
+            ],
+        )
+        assert found.cycles is not None
+        return found.cycles
+
+    assert cycles(14) - cycles(4) == pytest.approx(10 * each)
 
 
 def test_a_band_that_is_kept_is_faster_than_windows_from_dram() -> None:
