@@ -159,9 +159,9 @@ def sweep(
     the grid's own. A field may be among the parameters by its name in grids, "topology.hbm.channel_gbs".
 
     Rows are kept under `out` (default: results/<name of the grid>, or beside it for another question to the same bench), and
-    found there the next time. A point that fails is a row with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep. `workers` is a number of
-    processes (default: one a core). `scheduler` is "local", "processes" or the address of a Dask scheduler; `time_limit` and
-    `op_limit` are of each point, as for `run`.
+    found there the next time. A point that fails is a row with its error; with `retry` those are run again, and with
+    `fail_fast` the first ends the sweep. `workers` is a number of processes (default: one a core). `scheduler` is "local",
+    "processes" or the address of a Dask scheduler; `time_limit` and `op_limit` are of each point, as for `run`.
 
     Errors: InputError of all that is wrong with the grid; RunError with `fail_fast`.
     """
