@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import kernbench
 from kernbench.machine.variants import Variants
 from kernbench.runs.recording import RecordedGroup, Recording
+from kernbench.runs.result import RunResult
 from kernbench.sweep.execution.shared_structure import (
     SharedStructure,
     find_structure,
@@ -111,7 +112,9 @@ def test_rows_say_which_algorithm_a_collective_took(tmp_path: Path, mode: str, a
 
 
 def test_rows_without_collectives_name_no_algorithm() -> None:
-    assert run_point(point({})).collective_algorithm is None
+    found = run_point(point({}))
+    assert isinstance(found, RunResult)
+    assert found.collective_algorithm is None
 
 
 LOOKS = """
