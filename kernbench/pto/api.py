@@ -37,6 +37,7 @@ from kernbench.pto.tensors import (
     make_scalar_param,
     make_tensor,
     make_tensor_external,
+    whole_numbers,
 )
 
 if TYPE_CHECKING:
@@ -193,9 +194,10 @@ def pto2_rt_get_tensor_data(rt: PTO2Runtime, tensor: Tensor, indices: Sequence[i
     found = tensor.array(rt.orchestrator.device.bytes_of(tensor.buffer))
     if indices is None:
         return found.copy()
-    if len(indices) != found.ndim or not all(0 <= at < n for at, n in zip(indices, found.shape, strict=True)):
-        raise InvalidArgsError(f"element {tuple(indices)} is not inside a tensor of shape {found.shape}")
-    return found[tuple(indices)]
+    numbers = whole_numbers(indices)
+    if len(numbers) != found.ndim or not all(0 <= at < n for at, n in zip(numbers, found.shape, strict=True)):
+        raise InvalidArgsError(f"element {indices!r} is not inside a tensor of shape {found.shape}")
+    return found[numbers]
 
 
 def pto2_rt_report_fatal(rt: PTO2Runtime, text: str) -> None:

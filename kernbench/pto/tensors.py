@@ -91,7 +91,7 @@ class Tensor:
 
     def view(self, shapes: Sequence[int], offsets: Sequence[int]) -> Tensor:
         """A region of this one. Errors: InvalidArgsError if it is not inside."""
-        shape, offset = _whole_numbers(shapes), _whole_numbers(offsets)
+        shape, offset = whole_numbers(shapes), whole_numbers(offsets)
         inside = len(shape) == len(offset) == len(self.shape) and all(
             at >= 0 and n > 0 and at + n <= whole for at, n, whole in zip(offset, shape, self.shape, strict=True)
         )
@@ -142,7 +142,7 @@ class Param:
 
 
 def _checked(shapes: Sequence[int], ndim: int, dtype: str) -> tuple[tuple[int, ...], np.dtype]:
-    shape = _whole_numbers(shapes)
+    shape = whole_numbers(shapes)
     if ndim != len(shape) or not shape or min(shape) < 1:
         raise InvalidArgsError(
             f"got shapes {shorten(repr(shapes))} and ndim {ndim!r}, expected as many positive whole numbers as ndim says"
@@ -150,7 +150,7 @@ def _checked(shapes: Sequence[int], ndim: int, dtype: str) -> tuple[tuple[int, .
     return shape, numpy_dtype(dtype)
 
 
-def _whole_numbers(given: object) -> tuple[int, ...]:
+def whole_numbers(given: object) -> tuple[int, ...]:
     """A tuple or list of whole numbers as integers, or nothing if it is none."""
     numbers: list[Any] = list(given) if isinstance(given, tuple | list) else []  # pyright: ignore[reportUnknownArgumentType]
     return tuple(int(each) for each in numbers) if all(map(is_whole, numbers)) else ()
