@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -182,6 +184,70 @@ def test_tiles_share_the_columns_of_a_slot(way):
 
     run(cube, vector)
     np.testing.assert_array_equal(np.hstack([seen[at] for at in sorted(seen)]), whole)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_pipes_bring_every_element_of_every_slot(seed):
+    """Directions, numbers of slots, splits, forms of both ends and paces are drawn; each slot is compared as a whole."""
+    rng = random.Random(seed)
+    way, slots, count = rng.choice([C2V, V2C, BOTH]), rng.choice([1, 2, 3, 4, 6, 8]), rng.randrange(1, 20)
+    split = rng.choice([UP_DOWN, LEFT_RIGHT])
+    forms = ["tile"] if way == BOTH else ["tile", "tensor"]
+    pushes_with, pops_with = rng.choice(forms), rng.choice(forms)
+    slow = rng.choice(["cube", "vector", "neither"])
+    rows, cols = 4, 16
+    part = (rows // 2, cols) if split == UP_DOWN else (rows, cols // 2)
+    wholes = np.random.default_rng(seed).random((2, count, rows, cols)).astype(np.float32)
+    seen = {True: np.zeros_like(wholes[0]), False: np.zeros_like(wholes[0])}  # by whether it came from the cube
+
+    def view(array, core):
+        own = core.get_subblockid()
+        if core.is_cube:
+            return array
+        return array[own * part[0] :][: part[0]] if split == UP_DOWN else array[:, own * part[1] :][:, : part[1]]
+
+    def slot(core):
+        return GlobalTensor((rows, cols) if core.is_cube else part, (cols, 1))
+
+    def push(core, pipe, at):
+        tile = view(wholes[int(core.is_cube)][at], core)
+        if pushes_with == "tile":
+            core.TPUSH(pipe, tile, split)
+        else:
+            tensor = slot(core)
+            core.TALLOC(pipe, tensor, split)
+            core.TSTORE(tensor, tile)
+            core.TPUSH(pipe, tensor, split)
+
+    def pop(core, pipe, at):
+        tensor = slot(core)
+        if pops_with == "tile":
+            found = core.TPOP_TILE(pipe, tensor.shape, "f32", split)
+        else:
+            core.TPOP(pipe, tensor, split)
+            found = core.TLOAD(tensor)
+            core.TFREE(pipe, tensor, split)
+        view(seen[not core.is_cube][at], core)[...] = found
+
+    def act(core, base):
+        pipe, pause = (
+            TPipe(0, way, 4 * rows * cols, slots, base),
+            core.is_cube == (slow == "cube") and slow != "neither",
+        )
+        for at in range(count):
+            if pipe.leads(core.is_cube):
+                push(core, pipe, at)
+            if pipe.leads(not core.is_cube):
+                pop(core, pipe, at)
+            if pause and not core.is_cube:
+                core.TADDS(np.zeros(20_000, np.float32), 1)
+            elif pause:
+                core.TMATMUL(np.ones((64, 256), np.float16), np.ones((256, 64), np.float16))
+
+    run(act, act)
+    for from_cube in (True, False):
+        leads = TPipe(0, way, 1, 1, 0).leads(from_cube)
+        np.testing.assert_array_equal(seen[from_cube], wholes[int(from_cube)] if leads else 0)
 
 
 def test_calls_return_events_that_later_calls_wait_for():
