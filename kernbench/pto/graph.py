@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,19 @@ NS_PER_US = 1e3
 
 @dataclass(frozen=True, slots=True)
 class GraphTask:
-    """A task of a measured graph; `block_ns` has the time of each block."""
+    """A task of a measured graph; `block_ns` has the time of each block. Errors: InputError for times that are none."""
 
     id: int
     name: str
     core: str
     block_ns: tuple[float, ...]
     deps: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not all(0 <= ns < inf for ns in self.block_ns):
+            raise InputError(
+                f"task {self.id}: got times of {shorten(self.block_ns)} ns, expected finite ones of 0 or more"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,10 @@ def _check_cost(cost: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel: its function of arrays and numbers, and its cost, which may follow from the parameters of a task."""
+    """A kernel: its function of arrays and numbers, and its cost, which may follow from the parameters of a task.
+
+    Errors: InputError for a cost that is none.
+    """
 
     id: int
     name: str
@@ -162,6 +165,11 @@ class Kernel:
     cost: Cost | Callable[..., Cost] | None = None
     cube: Callable[..., object] | None = None  # of "mix": the functions of cores that run coupled
     vector: Callable[..., object] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cost is not None and not callable(self.cost):
+            with _told_of(f"kernel {self.name!r}"):
+                _check_cost(self.cost)
 
     def cost_of(self, task: Task, block: int) -> Cost:
         """The cost of a block; without one it is to load what the task reads, to work on what that writes once, and to store
@@ -207,17 +215,17 @@ def read_kernels(declared: Sequence[Mapping[str, Any]], where: str) -> dict[int,
     return found
 
 
-def _read_kernel(entry: Mapping[str, Any], where: str) -> Kernel:
+def _read_kernel(entry: Mapping[str, Any], file: str) -> Kernel:
     missing = {"func_id", "name", "core_type"} - entry.keys()
     if missing:
         raise InputError(
-            f"{where}: a kernel of KERNELS lacks {', '.join(sorted(missing))}; give func_id, name, core_type"
+            f"{file}: a kernel of KERNELS lacks {', '.join(sorted(missing))}; give func_id, name, core_type"
         )
-    number = check_whole(entry["func_id"], f"{where}: a kernel of KERNELS: func_id", 0)
+    number = check_whole(entry["func_id"], f"{file}: a kernel of KERNELS: func_id", 0)
     name, core_type = entry["name"], entry["core_type"]
     if not isinstance(name, str) or not name or not name.isprintable():
-        raise InputError(f"{where}: kernel {number}: got name {shorten(repr(name))}, expected a text of one line")
-    where = f"{where}: kernel {name!r}"
+        raise InputError(f"{file}: kernel {number}: got name {shorten(repr(name))}, expected a text of one line")
+    where = f"{file}: kernel {name!r}"
     if not isinstance(core_type, str) or core_type not in _CORES:
         raise InputError(f"{where}: got core_type {shorten(repr(core_type))}, expected aic, aiv or mix")
     own = _CORES[core_type]
@@ -228,11 +236,8 @@ def _read_kernel(entry: Mapping[str, Any], where: str) -> Kernel:
         value = entry.get(key)
         if key != "cost" and value is not None and not callable(value):
             raise InputError(f"{where}: {key}: got {shorten(repr(value))}, expected a function")
-    cost = entry.get("cost")
-    if cost is not None and not callable(cost):
-        with _told_of(where):
-            _check_cost(cost)
-    return Kernel(number, name, core_type, **{key: entry.get(key) for key in own})
+    with _told_of(file):
+        return Kernel(number, name, core_type, **{key: entry.get(key) for key in own})
 
 
 @contextmanager
