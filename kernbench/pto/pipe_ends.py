@@ -160,7 +160,11 @@ class ClusterPipes:
         return next((use for use in of_index if use.pipe == pipe and use.from_cube == from_cube), None)
 
     def check_access(self, lane: int, core: str, tensor: GlobalTensor, *, write: bool) -> None:
-        """A core loads or stores. Errors: TPipeError for memory of a pipe that is not in a slot which the core holds."""
+        """A core loads or stores. Errors: TPipeError for a tensor without an address, and for memory of a pipe that is not in a
+        slot which the core holds."""
+        call = "TSTORE" if write else "TLOAD"
+        if not tensor.address:
+            raise TPipeError(f"{core}: {call} of a tensor without an address; call TALLOC or TPOP with it before")
         start, end = tensor.address, tensor.address + tensor.span_bytes
         hit = [pipe for pipe in dict.fromkeys(self.pipes.values()) if start < pipe.end and pipe.base < end]
         if not hit:
@@ -168,7 +172,6 @@ class ClusterPipes:
         held = [(pipe, own) for (pipe, _, at), own in self.ends.items() if at == lane and own.is_open]
         if any(own.slot_address <= start and end <= own.slot_address + pipe.slot_bytes for pipe, own in held):
             return
-        call = "TSTORE" if write else "TLOAD"
         for pipe, own in held:
             if start < own.slot_address + pipe.slot_bytes and own.slot_address < end:
                 raise TPipeError(

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from kernbench.errors import KernBenchError
 from kernbench.pto.api import (
     PTO2_WORKER_CUBE,
     PTO2Runtime,
@@ -250,6 +251,58 @@ def test_random_pipes_bring_every_element_of_every_slot(seed):
         np.testing.assert_array_equal(seen[from_cube], wholes[int(from_cube)] if leads else 0)
 
 
+class Without:
+    """A core that leaves one of its calls on pipes out."""
+
+    def __init__(self, core, left_out):
+        self._core, self._left_out, self._calls = core, left_out, 0
+
+    def __getattr__(self, name):
+        if name not in ("TALLOC", "TPUSH", "TPOP", "TFREE"):
+            return getattr(self._core, name)
+        self._calls += 1
+        return (lambda *_args: None) if self._calls - 1 == self._left_out else getattr(self._core, name)
+
+
+@pytest.mark.parametrize("left_out", [None, *range(12)])
+@pytest.mark.parametrize("where", ["cube", "vector"])
+def test_a_call_that_is_left_out_is_told(where, left_out):
+    """Three slots go to the vector cores and come back, so each core makes twelve calls; tensors are used again."""
+    seen = []
+
+    def act(core, base):
+        there, back = TPipe(0, C2V, 128, 2, base), TPipe(2, V2C, 128, 2, base + 4096)
+        shape = (2, 16) if core.is_cube else (1, 16)
+        pushed, popped = GlobalTensor(shape, (16, 1)), GlobalTensor(shape, (16, 1))
+        if (where == "cube") == core.is_cube and core.get_subblockid() == 0:
+            core = Without(core, left_out)
+
+        def push(pipe, tile):
+            core.TALLOC(pipe, pushed, UP_DOWN)
+            core.TSTORE(pushed, tile)
+            core.TPUSH(pipe, pushed, UP_DOWN)
+
+        def pop(pipe):
+            core.TPOP(pipe, popped, UP_DOWN)
+            tile = core.TLOAD(popped)
+            core.TFREE(pipe, popped, UP_DOWN)
+            return tile
+
+        for at in range(3):
+            if core.is_cube:
+                push(there, np.full((2, 16), at, np.float32))
+                seen.append(pop(back)[:, 0].tolist())
+            else:
+                push(back, pop(there) + 1)
+
+    if left_out is None:
+        run(act, act)
+        assert seen == [[1, 1], [2, 2], [3, 3]]
+    else:
+        with pytest.raises(KernBenchError):
+            run(act, act)
+
+
 def test_calls_return_events_that_later_calls_wait_for():
     events = {}
 
@@ -478,6 +531,11 @@ def frees_six(core, base):
             uses("inside LOAD", at=64),
             "cluster0.aiv0: TLOAD from slot 1 of pipe 0 (DIR_C2V) before TPOP, when others may use it; load between TPOP and "
             "TFREE",
+        ),
+        (
+            lambda core, base: core.TSTORE(global_tensor(0, (16,)), np.zeros(16, np.float32)),
+            idle,
+            "cluster0.aic: TSTORE of a tensor without an address; call TALLOC or TPOP with it before",
         ),
         (
             six,
