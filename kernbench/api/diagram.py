@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernbench.api.figure import Picture
 from kernbench.machine import load_machine
 from kernbench.machine.families.registry import find_view, list_views
 from kernbench.report.diagram import draw_view
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Diagram:
+class Diagram(Picture):
     """A view of a machine; a notebook shows the picture."""
 
     topology: str
@@ -20,17 +21,7 @@ class Diagram:
     svg: str
 
     def __repr__(self) -> str:
-        return f"<Diagram of {self.topology}, view {self.view}; .svg, .write(path)>"
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def write(self, path: str | Path) -> Path:
-        """Write the SVG to a file. Errors: RunError if the disk refuses."""
-        from kernbench.atomic_output import write_file
-
-        write_file(Path(path), lambda file: file.write_text(self.svg, encoding="utf-8"))
-        return Path(path)
+        return f"<Diagram of {self.topology}, view {self.view}; .show(), .svg, .write(path)>"
 
 
 def diagram(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.api.evaluations import find_evaluation, find_part, read_settings
+from kernbench.api.figure import Figure, choose_figure, draw_figures
 from kernbench.errors import InputError
 from kernbench.machine.overrides import split_settings
 from kernbench.modes import Mode, check_mode
@@ -31,7 +32,10 @@ class EvaluationResult:
     violations: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"<EvaluationResult {self.name} on {self.topology}: {plural(len(self.table), 'run')}; .table, .plot(directory)>"
+        runs = plural(len(self.table), "run")
+        return (
+            f"<EvaluationResult {self.name} on {self.topology}: {runs}; .table, .figures(), .show(), .plot(directory)>"
+        )
 
     def _repr_html_(self) -> str:
         shown = find_evaluation(self.name).shown
@@ -64,6 +68,19 @@ class EvaluationResult:
 
         write_directory(Path(out), write)
         return {"table": str(Path(out, f"{self.name}.parquet")), "json": str(Path(out, f"{self.name}.json"))}
+
+    def figures(self) -> dict[str, Figure]:
+        """The figures by the names of their files."""
+        return draw_figures(self.plot)
+
+    def figure(self, name: str) -> Figure:
+        """One of `figures`. Errors: InputError for a name of none."""
+        return choose_figure(self.figures(), name)
+
+    def show(self) -> None:
+        """Show all figures: below the cell in a notebook, elsewhere in a browser. Errors: RunError if there is neither."""
+        for figure in self.figures().values():
+            figure.show()
 
     def plot(self, directory: str | Path) -> list[Path]:
         """Draw the figures of the table into a directory; returns their paths. Errors: InputError if it cannot be written."""

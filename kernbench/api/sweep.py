@@ -7,12 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.api.figure import Figure, choose_figure, draw_figures
 from kernbench.errors import InputError
 from kernbench.machine.overrides import TOPOLOGY, split_settings
 from kernbench.notebook import html_table
 from kernbench.report.objectives import choose_objectives
 from kernbench.report.sensitivity import find_sensitivities
-from kernbench.report.sweep_outputs import find_rows, read_report_columns, write_outputs
+from kernbench.report.sweep_outputs import find_rows, plot_table, read_report_columns, write_outputs
 from kernbench.report.table import format_value, shown_columns
 from kernbench.report.unequal_work import tell_unequal_work
 from kernbench.sweep.execution.executor import LOCAL
@@ -117,10 +118,25 @@ class SweepResult:
         out = self.directory if directory is None else Path(directory)
         return write_outputs(self._finished.plan.grid, self.table.lazy(), out)
 
+    def figures(self) -> dict[str, Figure]:
+        """The plots by name, "pareto", "latency", "heatmap" and "parallel", but for those that the table gives nothing for."""
+        grid, table = self._finished.plan.grid, self._columns
+        return draw_figures(lambda directory: plot_table(grid, table, self._objectives, directory))
+
+    def figure(self, name: str) -> Figure:
+        """One of `figures`. Errors: InputError for a name of none."""
+        return choose_figure(self.figures(), name)
+
+    def show(self) -> None:
+        """Show all figures: below the cell in a notebook, elsewhere in a browser. Errors: RunError if there is neither."""
+        for figure in self.figures().values():
+            figure.show()
+
     def __repr__(self) -> str:
         what = f"{self.workload} on {self.topology}, {self.mode} mode: {plural(self.count, 'point')}"
         failed = f", {self.failed} failed" if self.failed else ""
-        return f"<SweepResult {what}{failed} in {self.directory}; .table, .best(n), .front, .sensitivities, .plot()>"
+        has = ".table, .best(n), .front, .sensitivities, .figures(), .show(), .plot()"
+        return f"<SweepResult {what}{failed} in {self.directory}; {has}>"
 
     def _repr_html_(self) -> str:
         table, objectives = self._columns, self._objectives

@@ -25,7 +25,11 @@ from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import STAMP
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars
+
+    from kernbench.sweep.grid.grid import Objective
 
 UNREAD = ("wall_s", "program_digest", *STAMP)
 KEPT = (
@@ -64,16 +68,10 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
     Errors: InputError if the directory cannot be written.
     """
     table = read_report_columns(grid, scan)
-    title = grid.description or f"{grid.workload} on {grid.topology}"
     objectives = choose_objectives(grid, table)
     front = pareto_front(table, objectives)
     found = find_sensitivities(table, objectives)
-    plots = {
-        "pareto": plot_pareto(table, objectives, directory / "pareto", title),
-        "lines": plot_latency(table, directory / "latency", title),
-        "heat map": plot_heat(table, objectives[0], directory / "heatmap", title),
-        "parallel coordinates": plot_parallel(table, objectives, directory / "parallel", title),
-    }
+    plots = plot_table(grid, table, objectives, directory)
     paths = {f"{name} ({path.suffix[1:]})": path for name, drawn in plots.items() for path in drawn}
     paths["front"] = directory / "pareto.parquet"
     write_whole(paths["front"], find_rows(scan, front).write_parquet)
@@ -83,6 +81,22 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
     manifest = read_manifest(directory / MANIFEST)
     paths["page"] = write_page(grid, table, rows, objectives, found, pictures, manifest, directory / "report.html")
     return paths
+
+
+def plot_table(
+    grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective], directory: Path
+) -> dict[str, list[Path]]:
+    """Draw all plots of a table into a directory; returns the SVG and the PNG of each by what it is.
+
+    Errors: InputError if the directory cannot be written.
+    """
+    title = grid.description or f"{grid.workload} on {grid.topology}"
+    return {
+        "pareto": plot_pareto(table, objectives, directory / "pareto", title),
+        "lines": plot_latency(table, directory / "latency", title),
+        "heat map": plot_heat(table, objectives[0], directory / "heatmap", title),
+        "parallel coordinates": plot_parallel(table, objectives, directory / "parallel", title),
+    }
 
 
 def _read_page_rows(scan: polars.LazyFrame, keys: list[str] | None) -> polars.DataFrame:

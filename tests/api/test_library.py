@@ -57,7 +57,7 @@ def test_a_sweep_returns_its_answers(swept: kernbench.SweepResult, tmp_path: Pat
     assert (first["objective"], first["parameter"], first["best"], first["worst"]) == ("latency_ns", "M", "1", "3")
     assert repr(swept) == (
         f"<SweepResult {tmp_path / 'toy.py'} on tiny, hybrid mode: 8 points, 2 failed in {tmp_path / 'out'}; "
-        ".table, .best(n), .front, .sensitivities, .plot()>"
+        ".table, .best(n), .front, .sensitivities, .figures(), .show(), .plot()>"
     )
     assert "2 points failed" in swept._repr_html_()
 
@@ -169,7 +169,7 @@ def test_evaluations_are_compared(tmp_path: Path) -> None:
     found = kernbench.compare(tmp_path / "a", after)
     assert found.changed_settings() == {"dtype": ("f16", "f32"), "topology.noc.gbs": (None, "64")}
     assert (len(found.pairs), len(found.moved())) == (1, 1)
-    assert repr(before) == "<EvaluationResult gemm on tiny: 1 run; .table, .plot(directory)>"
+    assert repr(before) == "<EvaluationResult gemm on tiny: 1 run; .table, .figures(), .show(), .plot(directory)>"
     with pytest.raises(InputError, match="only one of them is an evaluation"):
         kernbench.compare(before, kernbench.run("gemm-single-pe", "tiny"))
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -97,6 +97,50 @@ def test_the_time_is_moved_played_and_paused(page: Page, address: str) -> None:
     assert time_shown(page) == stopped
     page.get_by_role("button", name="Whole run").click()
     page.wait_for_url(lambda url: "now=" not in url)
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        ("button", "All"),
+        ("button", "Whole range"),
+        ("combobox", "Window"),
+        ("checkbox", "Critical path"),
+        ("tab", "Explain"),
+    ],
+)
+def test_space_plays_wherever_the_focus_is(role: Any, name: str, page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine?now=20&time=10..400")
+    ready(page)
+    page.get_by_role(role, name=name, exact=True).focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Pause").wait_for()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Play").wait_for()
+    assert "/machine?" in page.url
+    assert "time=10..400" in page.url
+    search = page.locator("input[type=search]")
+    search.focus()
+    page.keyboard.press("Space")
+    assert search.input_value() == " "
+    assert page.get_by_role("button", name="Pause").count() == 0
+
+
+def test_the_list_of_parts_closes_and_comes_back(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine")
+    ready(page)
+    drawing, listed = page.locator(".drawing"), page.get_by_label("Parts of the machine")
+    narrow = drawing.bounding_box()
+    page.get_by_role("button", name="Close the parts").click()
+    listed.wait_for(state="detached")
+    wide = drawing.bounding_box()
+    assert narrow
+    assert wide
+    assert wide["width"] > narrow["width"] + 300
+    page.get_by_role("button", name="Parts", exact=True).click()
+    listed.wait_for()
+    page.keyboard.press("Escape")
+    listed.wait_for(state="detached")
 
 
 def test_playing_ends_with_the_run(page: Page, address: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
@@ -268,6 +269,47 @@ def test_rows_fold_by_key_and_click_and_kinds_are_left_out(page: Page, address: 
     assert "gemm" not in told(page)["kinds"].split(",")
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "kinds=" not in url)
+
+
+def test_rows_with_nothing_of_the_kinds_that_are_kept_take_no_room(page: Page, address: str) -> None:
+    open_timeline(page, address, "ran", "open=*")
+    page.get_by_role("treeitem", name="utilisation").wait_for()
+    rows = page.get_by_role("treeitem")
+    assert rows.filter(has_text="pe_gemm").count() == 1
+    everything = rows.count()
+    page.goto(f"{address}#/run/ran/timeline?open=*&kinds=gemm")
+    rows.filter(has_text="pe_dma").first.wait_for(state="detached")
+    assert rows.filter(has_text="pe_gemm").count() == 1
+    assert rows.count() < everything
+    tops = [box_of(row) for row in rows.all()]
+    assert all(above["y"] + above["height"] == below["y"] for above, below in pairwise(tops))
+    page.keyboard.press("Escape")
+    rows.filter(has_text="pe_dma").first.wait_for()
+    assert rows.count() == everything
+
+
+def test_utilisation_and_queues_are_rows(page: Page, address: str) -> None:
+    box = open_timeline(page, address, "ran", "open=none")
+    group = page.get_by_role("treeitem", name="utilisation")
+    group.locator("small >> text=100 %").wait_for()  # of the busiest part, at the time of most
+    group.click()
+    page.wait_for_url(lambda url: "open=utilisation" in url)
+    engine = page.get_by_role("treeitem", name="gemm", exact=False).first
+    at = box_of(engine)
+    whole = told(page)
+    engine.click()  # it is no part, and selects none
+    assert told(page) == whole
+    page.mouse.move(box["x"] + box["width"] / 2, at["y"] + at["height"] / 2)
+    page.wait_for_selector(".tip >> text=/ %.* at most, .* % on average of 1 parts/")
+    lit = page.evaluate(
+        """([y, width]) => {
+          const canvas = document.querySelector(".tracks canvas");
+          const {data} = canvas.getContext("2d").getImageData(0, y, width, 1);
+          return Array.from({length: width}, (_, at) => data[4 * at + 2] > 150).filter(Boolean).length;
+        }""",
+        [int(at["y"] - box["y"] + at["height"] - 4), int(box["width"])],
+    )
+    assert 0 < lit < box["width"] / 2  # one engine works a part of the time
 
 
 def test_the_machine_and_the_timeline_select_in_each_other(page: Page, address: str) -> None:

@@ -15,6 +15,11 @@ export function focusByKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
+/** Whether text is typed where the focus is. */
+export function takesText(target: EventTarget | null): boolean {
+  return target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && !["checkbox", "range", "button", "radio"].includes(target.type));
+}
+
 /** Hears all keys of the page while a component is on it: from the moment at which it can be seen, and always as it was last rendered. */
 export function useKeys(onKey: (event: KeyboardEvent) => void): void {
   const latest = useRef(onKey);

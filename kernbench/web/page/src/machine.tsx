@@ -130,6 +130,7 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
   const [hovered, setHovered] = useState<number | null>(null);
   const [link, setLink] = useState<number | null>(null); // that the pointer is near
   const [size, setSize] = useState(0); // changes when the canvas does
+  const [listed, setListed] = useState(true); // whether the parts stand beside the drawing
   const { canvas, camera, move } = useCamera(data, settings, (to) => onSettings({ ...settings, at: addressOf(to, canvas.current!) }));
   useEffect(() => {
     const box = canvas.current!;
@@ -169,6 +170,7 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
     else if (event.key === "-") scaleBy(1 / 1.4);
     else if (/^[1-9]$/.test(event.key)) goToLevel(Number(event.key) - 1);
     else if (event.key === "Escape" && selected >= 0) choose(null);
+    else if (event.key === "Escape" && listed) setListed(false);
     else return;
     event.preventDefault();
   });
@@ -198,9 +200,14 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
             −
           </button>
         </div>
+        {!listed && selected < 0 && (
+          <button type="button" onClick={() => setListed(true)}>
+            Parts
+          </button>
+        )}
         <Search data={data} onFound={goTo} />
       </header>
-      <div class="stage">
+      <div class={listed || selected >= 0 ? "stage" : "stage alone"}>
         <section class="card drawing">
           <canvas
             ref={canvas}
@@ -236,7 +243,11 @@ export function MachineViews({ data, settings, onSettings, added }: ViewsProps) 
             {added?.onNode(selected)}
           </Panel>
         ) : (
-          <Overview data={data}>{added?.beside(goTo)}</Overview>
+          listed && (
+            <Overview data={data} onClose={() => setListed(false)}>
+              {added?.beside(goTo)}
+            </Overview>
+          )
         )}
       </div>
     </main>

@@ -117,21 +117,22 @@ function drawAreas(g: CanvasRenderingContext2D, areas: readonly SeenArea[], tone
   }
 }
 
-/** Names of areas, above what is in them: at the top of it where there is room, and in the middle of a small one. */
+/** Names of areas, on plates above all lines: at the top of an area where there is room, and in the middle of a small one. */
 function nameAreas(g: CanvasRenderingContext2D, areas: readonly SeenArea[], tones: Tones): void {
   g.font = "600 11px system-ui, sans-serif";
-  g.lineJoin = "round";
-  g.lineWidth = 3;
-  g.strokeStyle = tones.ground;
-  g.fillStyle = tones.quiet;
   for (const { level, name, left, top, wide, high } of areas) {
-    if (wide <= g.measureText(name).width + 4) continue;
+    const length = g.measureText(name).width;
+    if (wide <= length + 4) continue;
     const inside = level === 2;
     const small = inside && high < SMALL_PX && wide < FLAT * high;
     g.textAlign = small ? "center" : "left";
     g.textBaseline = small ? "middle" : "bottom";
     const at: [number, number] = small ? [left + wide / 2, top + high / 2] : inside ? [left + 4, top + 15] : [left + 1, top - 1];
-    g.strokeText(name, ...at);
+    g.fillStyle = inside ? tones.area : tones.ground;
+    g.beginPath();
+    g.roundRect(at[0] - (small ? length / 2 : 0) - PLATE_PX, at[1] - (small ? 7 : 13), length + 2 * PLATE_PX, 14, 3);
+    g.fill();
+    g.fillStyle = tones.quiet;
     g.fillText(name, ...at);
   }
 }
@@ -254,6 +255,7 @@ function drawNodes(
 }
 
 const LEGIBLE_PX = 9;
+const PLATE_PX = 3; // of a plate beside its text
 
 /** The last word of a name and its size in px; where that is too small to read, the numbers of its row and column alone. */
 function fitting(name: string, side: number): [string, number] {

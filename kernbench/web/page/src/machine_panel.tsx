@@ -58,8 +58,14 @@ function tellLink(data: Data, link: number): string {
   return `${formatNumber(data.gbs[link]!)} GB/s${port} · ${formatNumber(data.mm[link]!)} mm · ${data.about.links[data.linkKind[link]!]}`;
 }
 
+interface OverviewProps {
+  data: Data;
+  onClose: () => void;
+  children?: ComponentChildren;
+}
+
 /** The parts of the machine, while none is selected. */
-export function Overview({ data, children }: { data: Data; children?: ComponentChildren }) {
+export function Overview({ data, onClose, children }: OverviewProps) {
   const counts = useMemo(() => {
     const found = new Map<string, number>();
     data.parts.forEach((part, node) => {
@@ -70,6 +76,9 @@ export function Overview({ data, children }: { data: Data; children?: ComponentC
   }, [data]);
   return (
     <aside class="card detail" aria-label="Parts of the machine">
+      <button type="button" class="plain close" aria-label="Close the parts (Escape)" title="Close (Escape)" onClick={onClose}>
+        ✕
+      </button>
       {children}
       <h2>Parts</h2>
       <p class="note">Click on a part, or search it, for all its figures, their sources, and its links.</p>

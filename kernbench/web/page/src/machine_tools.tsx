@@ -1,7 +1,7 @@
 // The time that the machine of a run is shown at: playback, the legend of colours, and what is told of a part over time.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { MEASURES, type BusyTime, type Measure, type Scale, type Span } from "./busy";
-import { useKeys } from "./keys";
+import { takesText, useKeys } from "./keys";
 import type { Look } from "./machine_time";
 import { formatNumber } from "./points";
 import type { RunSettings } from "./route";
@@ -153,10 +153,10 @@ export function Playback({ busy, failed, look, span, playing, settings, onLook, 
 function useLookKeys(playing: Playing, look: Look, onLook: (change: Partial<Look>) => void): void {
   useKeys((event) => {
     const { target } = event;
-    const typing = target instanceof HTMLSelectElement || target instanceof HTMLButtonElement || (target instanceof HTMLInputElement && target.type !== "range");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (takesText(target) || event.ctrlKey || event.metaKey || event.altKey || (target instanceof Element && target.closest("dialog"))) return;
     const measures = [...MEASURES, "function"] as const;
-    if (event.key === " ") playing.toggle();
+    if (event.key === " ") playing.toggle(); // wherever the focus is: also on a button, which a space would press
+    else if (target instanceof HTMLSelectElement || target instanceof HTMLButtonElement) return;
     else if (event.key === ",") playing.step(-1);
     else if (event.key === ".") playing.step(1);
     else if (event.key === "p") onLook({ path: !look.path });

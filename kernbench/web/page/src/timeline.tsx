@@ -1,12 +1,13 @@
 // The timeline of a run, from its tables: what is done first, so that it is seen; then the critical path and transfers.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { RunViewProps } from "./run";
-import type { Details, Run } from "./run_data";
+import type { Busy, Details, Parts, Run } from "./run_data";
+import { growCounters } from "./timeline_counters";
 import { readPath, type CriticalPath } from "./timeline_path";
 import { readTransfers, type FarEnds } from "./timeline_links";
 import { TimelineView } from "./timeline_view";
 import { placeSlices, type Slices } from "./timeline_slices";
-import type { Track } from "./timeline_rows";
+import type { Branch, Track } from "./timeline_rows";
 import "./timeline.css";
 
 /** What is drawn of a run. */
@@ -22,6 +23,7 @@ export interface TimelineMore {
   path: CriticalPath | null;
   far: FarEnds | null;
   details: Details | null; // by row
+  counters: readonly Branch[]; // of utilisation and queues; empty before they are known
 }
 
 /** Resolves when what is set now has been drawn. */
@@ -45,11 +47,20 @@ async function placeData(run: Run): Promise<TimelineData> {
   return { run, slices, tracks: named, names: tracks.name };
 }
 
+function hasCounters({ about }: Run): boolean {
+  return !about.missing["parts"] && !about.missing["busy"];
+}
+
+function countersOf(run: Run, parts: Parts | null, busy: Busy | null): readonly Branch[] {
+  return hasCounters(run) ? growCounters(parts, busy, run.about.window_fs, run.about.span_fs[1]) : [];
+}
+
 export function Timeline({ run, settings, onSettings }: RunViewProps) {
   const [data, setData] = useState<TimelineData | null>(null);
   const [path, setPath] = useState<CriticalPath | null>(null);
   const [far, setFar] = useState<FarEnds | null>(null);
   const [details, setDetails] = useState<Details | null>(null);
+  const [counters, setCounters] = useState(() => countersOf(run, null, null));
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
     let gone = false;
@@ -62,6 +73,7 @@ export function Timeline({ run, settings, onSettings }: RunViewProps) {
       const later: Promise<unknown>[] = [run.load("details").then((table) => gone || setDetails(table))];
       if (!run.about.missing["path"]) later.push(run.load("path").then((table) => gone || setPath(readPath(table, found.slices))));
       if (!run.about.missing["transfers"]) later.push(run.load("transfers").then((table) => gone || setFar(readTransfers(table))));
+      if (hasCounters(run)) later.push(Promise.all([run.load("parts"), run.load("busy")]).then(([parts, busy]) => gone || setCounters(countersOf(run, parts, busy))));
       await Promise.all(later);
     };
     load().catch(fail);
@@ -69,7 +81,7 @@ export function Timeline({ run, settings, onSettings }: RunViewProps) {
       gone = true;
     };
   }, [run]);
-  const more = useMemo<TimelineMore>(() => ({ path, far, details }), [path, far, details]);
+  const more = useMemo<TimelineMore>(() => ({ path, far, details, counters }), [path, far, details, counters]);
   if (problem && !data) return <p class="message error" role="alert">{problem}</p>;
   if (!data) return <p class="message loading">Reading the operations of {run.name} …</p>;
   return (

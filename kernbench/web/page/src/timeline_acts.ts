@@ -81,8 +81,9 @@ export function makeActs({ data, path, shown, settings, stage, cursor, setCursor
     },
     enter(all: boolean): void {
       const here = rows.find(({ branch }) => branch.id === cursor);
-      if (here?.branch.track === null) toggle(here, all);
-      else if (here) change({ select: here.branch.id });
+      if (!here || (here.branch.counter !== undefined && !here.branch.branches.length)) return;
+      if (here.branch.track === null) toggle(here, all);
+      else change({ select: here.branch.id });
     },
     escape(): void {
       if (measure) change({ measure: null });

@@ -1,8 +1,9 @@
 // The drawing of the timeline: first the pixels of all slices, then on the canvas what is said and marked of them. A frame
 // costs what its pixels cost, however many slices there are.
 import { drawArrows } from "./timeline_arrows";
+import { drawCounter } from "./timeline_counters";
 import { drawStrip, type Line } from "./timeline_density";
-import { drawHead, drawTimes, paintHead } from "./timeline_head";
+import { drawGrid, drawHead, drawTimes, paintHead } from "./timeline_head";
 import { lowerBound } from "./timeline_links";
 import type { Pixels } from "./timeline_pixels";
 import { GROUP_PX, type Row } from "./timeline_rows";
@@ -26,6 +27,8 @@ export function drawTimeline(g: CanvasRenderingContext2D, pixels: Pixels, line: 
   g.beginPath();
   g.rect(0, frame.head, frame.width, frame.height);
   g.clip();
+  for (const [row, top] of seenRows(scene)) drawCounter(g, scene, row, top);
+  drawGrid(g, scene);
   drawWaits(g, scene, wide);
   drawWide(g, scene, wide);
   for (const [row, top] of seenRows(scene)) if (row.branch.track !== null) drawCritical(g, scene, row, top);
@@ -53,8 +56,10 @@ function paintRows(pixels: Pixels, line: Line, scene: Scene): Wide[] {
   const wide: Wide[] = [];
   for (const [row, top] of seenRows(scene)) {
     const bottom = top + row.height;
-    const { track, id, tracks } = row.branch;
-    if (track === null) {
+    const { track, id, tracks, counter } = row.branch;
+    if (counter !== undefined) {
+      pixels.fill(device(top), device(bottom), packed(row.branch.depth ? tones.ground : tones.group));
+    } else if (track === null) {
       pixels.fill(device(top), device(bottom), packed(tones.group));
       const density = scene.density(id, tracks);
       pixels.stack(device(top + PAD_PX), device(top + GROUP_PX - PAD_PX), density.over(window, pixels.width), shades.tints, density.most);

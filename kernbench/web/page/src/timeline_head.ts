@@ -79,12 +79,20 @@ function drawRuler(g: CanvasRenderingContext2D, { window, frame, tones }: Scene)
     const x = Math.round(xOf(tick, window, frame.width)) + 0.5;
     g.fillStyle = tones.line;
     g.fillRect(x, OVERVIEW_PX, 1, RULER_PX);
-    g.globalAlpha = 0.45;
-    g.fillRect(x, frame.head, 1, frame.height - frame.head);
-    g.globalAlpha = 1;
     g.fillStyle = tones.quiet;
     g.fillText(formatTick(tick, step, window), x + 5, OVERVIEW_PX + RULER_PX / 2 + 1);
   }
+}
+
+/** The lines of the ruler through the rows, below the names of slices. */
+export function drawGrid(g: CanvasRenderingContext2D, { window, frame, tones }: Scene): void {
+  const step = stepOf(window, frame.width);
+  g.fillStyle = tones.line;
+  g.globalAlpha = 0.45;
+  for (let tick = Math.ceil(window.from / step) * step; tick <= window.to; tick += step) {
+    g.fillRect(Math.round(xOf(tick, window, frame.width)) + 0.5, frame.head, 1, frame.height - frame.head);
+  }
+  g.globalAlpha = 1;
 }
 
 /** What is measured, the time under the pointer, and the time that all views look at. */

@@ -1,6 +1,7 @@
 // What stands beside the pointer on the timeline.
 import type { Details } from "./run_data";
 import type { TimelineData, TimelineMore } from "./timeline";
+import { sayCounter } from "./timeline_counters";
 import type { Density } from "./timeline_density";
 import type { CriticalPath } from "./timeline_path";
 import type { Row } from "./timeline_rows";
@@ -40,6 +41,7 @@ export function sayHit({ slices, names: tracks }: TimelineData, { path, details 
   if (hit.what === "path") return path && { title: path.slices.names[path.slices.name[hit.place]!]!, lines: sayStep(path, hit.place) };
   const row = rows[hit.row];
   if (!row) return null;
+  if (row.branch.counter !== undefined) return { title: row.branch.id, lines: sayCounter(row, hit.time) };
   return { title: row.branch.id, lines: sayGroup(row, stage.densityOf(row), slices.kinds, hit.time, stage.pixel) };
 }
 

@@ -50,7 +50,9 @@ interface NameProps extends Pick<NamesProps, "head" | "onToggle" | "onPart"> {
 
 function Name({ row, head, selected, cursor, onToggle, onPart }: NameProps) {
   const { branch, open, top, height } = row;
-  const group = branch.track === null;
+  const { counter } = branch;
+  const group = branch.branches.length > 0 || (counter === undefined && branch.track === null);
+  const highest = counter ? counter.tell(Math.max(...counter.most)) : "";
   return (
     <div
       id={`row ${branch.id}`}
@@ -59,13 +61,13 @@ function Name({ row, head, selected, cursor, onToggle, onPart }: NameProps) {
       aria-level={branch.depth + 1}
       aria-expanded={group ? open : undefined}
       aria-selected={selected}
-      title={`${branch.id}\n${branch.count.toLocaleString("en-US")} operations${group ? ` on ${branch.tracks.length} parts\nShift: with all groups in it` : ""}`}
+      title={counter ? `${branch.id}\n${highest} at most` : `${branch.id}\n${branch.count.toLocaleString("en-US")} operations${group ? ` on ${branch.tracks.length} parts\nShift: with all groups in it` : ""}`}
       style={{ top: `${top + head}px`, height: `${height}px`, paddingLeft: `${8 + branch.depth * 14}px` }}
-      onClick={(event) => (group ? onToggle(row, event.shiftKey) : onPart(row))}
+      onClick={(event) => (group ? onToggle(row, event.shiftKey) : counter === undefined && onPart(row))}
     >
       {group && <i aria-hidden="true">{open ? "▾" : "▸"}</i>}
       <span>{branch.label}</span>
-      {group && <small>{branch.tracks.length}</small>}
+      {counter ? <small>{highest}</small> : group && <small>{branch.tracks.length}</small>}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 // The rows of the timeline: processes and groups that fold, and the tracks in them, each with a lane for what overlaps.
+import type { Counter } from "./timeline_counters";
 import type { Slices } from "./timeline_slices";
 
 export interface Track {
@@ -15,6 +16,7 @@ export interface Branch {
   track: number | null;
   tracks: number[]; // it and all below it
   count: number; // of slices
+  counter?: Counter | null; // of a row that shows no slices
 }
 
 export interface Row {
@@ -64,15 +66,32 @@ export function growTree(tracks: readonly Track[], slices: Slices): Branch[] {
   return [...roots.values()];
 }
 
-/** The rows that folds leave, from the top down. */
-export function layOut(tree: readonly Branch[], folds: Folds, slices: Slices): Row[] {
+const kindsOf = new WeakMap<Slices, Uint32Array>(); // of each track, a bit for each kind of its slices
+
+function kindsOfTracks(slices: Slices): Uint32Array {
+  const known = kindsOf.get(slices);
+  if (known) return known;
+  const { of, first } = slices.strips;
+  const found = new Uint32Array(of.length - 1);
+  for (let track = 0; track < found.length; track++) {
+    for (let place = first[of[track]!]!; place < first[of[track + 1]!]!; place++) found[track]! |= 1 << (slices.kind[place]! & 31);
+  }
+  kindsOf.set(slices, found);
+  return found;
+}
+
+/** The rows that folds leave, from the top down. What has nothing of the kinds that are kept has none. */
+export function layOut(tree: readonly Branch[], folds: Folds, slices: Slices, kept: (kind: number) => boolean): Row[] {
   const rows: Row[] = [];
+  const kinds = kindsOfTracks(slices);
+  const wanted = slices.kinds.reduce((bits, _, kind) => (kept(kind) ? bits | (1 << (kind & 31)) : bits), 0);
   let top = 0;
   const visit = (branch: Branch): void => {
+    if (branch.tracks.length && !branch.tracks.some((track) => kinds[track]! & wanted)) return;
     const lanes = branch.track === null ? 0 : slices.strips.lanes[branch.track]!;
     const laneHeight = lanes === 0 ? 0 : lanes <= FEW_LANES ? 17 : lanes <= SOME_LANES ? 11 : 5;
     const height = lanes ? lanes * laneHeight + PAD_PX : GROUP_PX;
-    const open = lanes === 0 && isOpen(folds, branch.id);
+    const open = lanes === 0 && branch.branches.length > 0 && isOpen(folds, branch.id);
     rows.push({ branch, open, top, height, laneHeight });
     top += height;
     if (open) branch.branches.forEach(visit);

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { RunRow } from "./api";
 import type { TimelineData, TimelineMore } from "./timeline";
+import { COUNTERS } from "./timeline_counters";
 import { indexIn, linksOf, nodeOf, nodesByName, trackAt } from "./timeline_links";
 import { growTree, layOut, writeFolds, type Branch, type Folds } from "./timeline_rows";
 import { findRows, readSearch, shade } from "./timeline_search";
@@ -46,19 +47,30 @@ function useRow({ run }: TimelineData, row: number | null): { told: RunRow | nul
   return found && found.row === row ? found : { told: null, problem: null };
 }
 
-function useRows(data: TimelineData, said: Folds | null) {
-  const tree = useMemo(() => growTree(data.tracks, data.slices), [data]);
-  const usual = useMemo<Folds>(() => ({ all: tree.reduce((sum, { tracks }) => sum + tracks.length, 0) <= MOST_OPEN, but: new Set() }), [tree]);
+function useRows(data: TimelineData, { counters }: TimelineMore, { folds: said, kinds }: TimelineSettings) {
+  const grown = useMemo(() => growTree(data.tracks, data.slices), [data]);
+  const tree = useMemo(() => [...counters, ...grown], [counters, grown]);
+  const usual = useMemo<Folds>(() => {
+    const all = grown.reduce((sum, { tracks }) => sum + tracks.length, 0) <= MOST_OPEN;
+    return { all, but: new Set(all ? COUNTERS : []) };
+  }, [grown]);
   const folds = useMemo(() => said ?? usual, [said && writeFolds(said), usual]);
-  const rows = useMemo(() => layOut(tree, folds, data.slices), [tree, folds]);
+  const kept = useKept(data, kinds);
+  const rows = useMemo(() => layOut(tree, folds, data.slices, kept), [tree, folds, kept]);
   return { tree, folds, rows };
 }
 
-function useShades({ slices, names }: TimelineData, { path }: TimelineMore, { find, kinds }: TimelineSettings, tones: TimelineTones) {
-  const kept = useMemo(() => {
+/** Whether a kind of operations is kept. */
+function useKept({ slices }: TimelineData, kinds: string[] | null): (kind: number) => boolean {
+  return useMemo(() => {
     const said = kinds && new Set(kinds);
     return (kind: number) => !said || said.has(slices.kinds[kind] ?? "");
   }, [kinds?.join(), slices]);
+}
+
+function useShades(data: TimelineData, { path }: TimelineMore, { find, kinds }: TimelineSettings, tones: TimelineTones) {
+  const { slices, names } = data;
+  const kept = useKept(data, kinds);
   const search = useMemo(() => readSearch(find, names, slices.names), [find, names]);
   const shades = useMemo(() => shade(slices, search, kept, tones), [slices, search, kept, tones]);
   const pathShades = useMemo(() => path && shade(path.slices, null, () => true, tones), [path, tones]);
@@ -71,7 +83,7 @@ export function useShown(data: TimelineData, more: TimelineMore, settings: Timel
   const row = settings.row !== null && settings.row < slices.count ? settings.row : null;
   const selected = row === null ? null : slices.place[row]!;
   const told = useRow(data, row);
-  const { tree, folds, rows } = useRows(data, settings.folds);
+  const { tree, folds, rows } = useRows(data, more, settings);
   const { shades, pathShades, found } = useShades(data, more, settings, tones);
   const nodes = useMemo(() => nodesByName(run.machine), [run]);
   const nodeOfTrack = useMemo(() => Int32Array.from(names, (name, track) => (isInFlight(slices, track) ? -1 : nodeOf(nodes, name))), [nodes, names, slices]);
