@@ -27,6 +27,8 @@ from kernbench.user_modules import execute, line_of
 
 FOLDER = "benches/ccl"
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier")
+# Which of the tensors that go out and come in are one for each rank.
+LISTED = {"all_gather": (True, False), "reduce_scatter": (False, True), "all_to_all": (True, True)}
 _KINDS = ("SIP_TOPO_RING", "SIP_TOPO_TORUS", "SIP_TOPO_MESH")
 _loaded: dict[tuple[Path, int, int], Algorithm] = {}  # by file, mtime and size
 

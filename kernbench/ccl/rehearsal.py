@@ -16,17 +16,16 @@ from functools import cached_property, partial
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kernbench.ccl.module import LISTED, Algorithm
 from kernbench.ccl.plan import Part, Plan
 from kernbench.ccl.time_model import MOST_RANKS, SharedLink
 from kernbench.dtypes import itemsize
 from kernbench.limits.time_limit import current_watch
 
 if TYPE_CHECKING:
-    from kernbench.ccl.module import Algorithm
     from kernbench.ccl.time_model import TimeModel
     from kernbench.ccl.wiring import World
 
-LISTED = {"all_gather": (True, False), "reduce_scatter": (False, True), "all_to_all": (True, True)}  # see `addresses`
 WHOLE_PERIODS = 4  # up to so many periods a part is rehearsed as it is
 PIECES = 16  # of a period, where the kernel has no batches
 SMALL = 8  # elements of each participant with which it is found who sends

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.ccl.broadcast_in_sip import WAYS, Copies
+from kernbench.ccl.module import LISTED
 from kernbench.ccl.task_bound import Group
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from kernbench.host.torch.process_group import ProcessGroup
     from kernbench.host.torch.runtime import Runtime
     from kernbench.host.torch.tensor import Tensor
-
-# Which of the tensors that go out and come in are one for each rank.
-_LISTED = {"all_gather": (True, False), "reduce_scatter": (False, True), "all_to_all": (True, True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ class Collectives:
 
     def exchange(self, collective: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], op: str) -> None:
         """Collectives with other tensors for what comes out. Errors: InputError for a list that is not one a rank."""
-        for tensors, listed in zip((outputs, inputs), _LISTED[collective], strict=True):
+        for tensors, listed in zip((outputs, inputs), LISTED[collective], strict=True):
             if listed and len(tensors) != self.group.world_size:
                 raise InputError(
                     f"{collective} got a list of {len(tensors)} tensors; give {self.group.world_size}, one for each rank"
@@ -215,9 +213,9 @@ class Collectives:
 
 def _as_args(collective: str, given: Sequence[Tensor], outputs: int) -> tuple[Any, ...]:
     """The addresses that a kernel gets: what goes out, what comes in, each one or one for each rank."""
-    if collective not in _LISTED:
+    if collective not in LISTED:
         return tuple(map(_as_arg, given))
-    both = zip((given[:outputs], given[outputs:]), _LISTED[collective], strict=True)
+    both = zip((given[:outputs], given[outputs:]), LISTED[collective], strict=True)
     return tuple(tuple(map(_as_arg, tensors)) if listed else _as_arg(tensors[0]) for tensors, listed in both)
 
 
