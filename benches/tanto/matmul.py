@@ -125,11 +125,9 @@ class Estimate:
         round_trip = (grid.width + grid.height) * noc["hop_ns"] + 4 * noc["interface_ns"] + 2 * noc["memory_ns"]
         # A block is read, its receivers are waited for, and it is sent.
         self.turn = (2 * round_trip + figures["tensix_dram.access_ns"]) * clock
-        costs = TransferCosts.of(core)
-        self.bring = max(
-            tile / min(noc["core_gbs"], noc["dram_gbs"]) * clock, costs.page + costs.read
-        )  # a tile of DRAM
-        self.dram = tile / (device.places.grid.banks * figures["tensix_dram.bank_gbs"]) * clock  # by all
+        costs, bank = TransferCosts.of(core), tile / figures["tensix_dram.bank_gbs"] * clock
+        self.bring = max(bank, costs.page + costs.read)  # a tile of DRAM by one core
+        self.dram = bank / device.places.grid.banks  # by all of them
         self.shards = layout == "l1"
         self.unpack, self.copy = tile / core["unpack_bytes"], sums_of(fmt).bytes_of(TILE) / core["unpack_bytes"]
         self.multiply = core["phases"] * core["matmul_cycles"]
