@@ -1,9 +1,10 @@
 """The evaluation of matrix products on chips: how near do simulated cycles come to published ones?
 
 `chip_gemm.csv` has products that the maker of the chips has measured and published: tenstorrent/tt-metal,
-`tech_reports/GEMM_FLOPS/GEMM_FLOPS.md`. `device_cycles` follow from its definition of utilisation, the cycles that the matrix
-units need over those that they took, and leave the host out. `layout` is where A and C are, and `program` whether it was
-tuned by hand. Each row is a run of `tanto-matmul`, whose blocks follow from its own rule and not from the published program.
+`tech_reports/GEMM_FLOPS/GEMM_FLOPS.md` (Apache-2.0). `device_cycles` follow from its definition of utilisation, the cycles
+that the matrix units need over those that they took, and leave the host out. `layout` is where A and C are, and `program`
+whether it was tuned by hand. Each row is a run of `tanto-matmul`, whose blocks follow from its own rule and not from the
+published program.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from kernbench.evaluation.chip_gemm import COLUMNS
 from kernbench.report import colours, style
+from kernbench.report.engineering import PLAIN, named
 from kernbench.report.evaluation_table import check_table
+from kernbench.report.ticks import scale
 
 if TYPE_CHECKING:
     import polars
@@ -36,8 +38,9 @@ def plot_chip_gemm(table: polars.DataFrame, directory: Path) -> list[Path]:
                 label=group,
             )
         axes.axhline(0, color=colours.INK, linewidth=0.8)
-        axes.set_xscale("log")
-        axes.set_xlabel("published cycles")
+        shown = named("published cycles", PLAIN, table["device_cycles"])
+        scale(axes, "x", shown, table["device_cycles"].to_list(), swept=False)
+        axes.set_xlabel(shown.title)
         axes.set_ylabel("simulated, above published cycles (%)")
         style.legend(figure, *axes.get_legend_handles_labels(), "")
         style.head(figure, "Simulated against published cycles of matrix products")

@@ -37,8 +37,8 @@ def test_small_products_take_as_long_as_published(small: polars.DataFrame) -> No
 
 @pytest.mark.slow
 def test_products_take_as_long_as_published() -> None:
-    """Those of medium size on both chips, in flits of 512 bytes, which take a fourth of the time to simulate."""
-    found = evaluate_chip_gemm(",".join(CHIPS), largest=3072, overrides={"flit_bytes": "512 B"})
+    """Those of medium size, on both chips."""
+    found = evaluate_chip_gemm(",".join(CHIPS), largest=2816)
     assert set(found["chip"]) == set(CHIPS.values())
     assert found["error"].abs().median() < 0.15
     assert found["error"].abs().max() < 0.30

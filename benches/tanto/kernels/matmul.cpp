@@ -30,11 +30,9 @@ void multiply(
 }
 
 void pack(math<T> acc, pipe<T> into, uint32 tiles) {
-    into.reserve_back();
     for (uint32 slot = 0; slot < tiles; slot++) {
         acc.pack(slot, into);
     }
-    into.push_back();
 }
 
 void kernel(
@@ -68,7 +66,9 @@ void kernel(
                     pa.pop_front();
                     pb.pop_front();
                 }
+                pc.reserve_back();
                 pack(acc, pc, height * width);
+                pc.push_back();
                 continue;
             }
             for (uint32 k = 0; k < k_tiles; k += block_k) {
@@ -89,9 +89,13 @@ void kernel(
                         }
                         multiply(acc, pa, pb, i, rows, j, columns, depth, width);
                         if (k + depth < k_tiles) {
+                            sums.reserve_back();
                             pack(acc, sums, rows * columns);
+                            sums.push_back();
                         } else {
+                            pc.reserve_back();
                             pack(acc, pc, rows * columns);
+                            pc.push_back();
                         }
                     }
                 }
