@@ -18,7 +18,7 @@ from kernbench.errors import InputError, suggest
 
 SHARED = 16  # elements that have one exponent in a block format
 _EXPONENT_BITS = 8
-_LEAST_EXPONENT = -126  # of a float32 that is not denormal
+_LEAST_EXPONENT, _MOST_EXPONENT = -126, 128  # of a float32 that is not denormal; of infinities
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +69,21 @@ class Format:
 def share_exponents(values: np.ndarray, magnitude: int, *, nearest: bool) -> np.ndarray:
     """float32 values of a block format, in the shape they had: each 16 in a row with the exponent of their largest.
 
-    Magnitudes are cut, or rounded to nearest even and kept in range; an exponent below that of a float32 gives zeros.
+    Magnitudes are cut, or rounded to nearest even and kept in range; an exponent below that of a float32 gives zeros. An
+    infinity or NaN stays, and takes the exponent from the others.
     """
     flat = np.asarray(values, np.float32).reshape(-1)
     blocks = np.zeros(-(-len(flat) // SHARED) * SHARED, np.float32)
     blocks[: len(flat)] = flat
     blocks = blocks.reshape(-1, SHARED)
     largest = np.abs(blocks).max(axis=1, keepdims=True)
-    exponent = np.frexp(largest)[1] - 1
+    exponent = np.where(np.isfinite(largest), np.frexp(largest)[1] - 1, _MOST_EXPONENT)
     unit = np.ldexp(np.float64(1), exponent - magnitude + 1)
     counts = np.abs(blocks) / unit
     most = (1 << magnitude) - 1
     counts = np.minimum(np.rint(counts) if nearest else np.trunc(counts), most)
     found = np.where(exponent < _LEAST_EXPONENT, 0, np.copysign(counts * unit, blocks))
+    found = np.where(np.isfinite(blocks), found, blocks)
     return found.astype(np.float32).reshape(-1)[: len(flat)].reshape(np.shape(values))
 
 

@@ -40,6 +40,10 @@ def test_rounding_to_nearest_stays_in_range() -> None:
     fmt, values = FORMATS["bfloat4_b"], np.array([1.99, 1.2, -0.9, 0.13] + [0] * 12, np.float32)
     assert fmt.to_float(fmt.from_float(values))[:4].tolist() == [1.75, 1.0, -0.75, 0.0]
     assert fmt.to_float(fmt.from_float(values, nearest=True))[:4].tolist() == [1.75, 1.25, -1.0, 0.25]
+    found = fmt.to_float(fmt.from_float(np.array([1, -np.inf, np.nan, 3e38] + [0] * 12, np.float32)))
+    assert found[0] == 0
+    assert found[1] == -np.inf
+    assert np.isnan(found[2])
     assert fmt.from_float(np.zeros(5, np.float32)).tolist() == [0] * 5
     assert fmt.to_float(fmt.from_float(np.full(16, 1e-40, np.float32))).tolist() == [0] * 16
 
