@@ -91,6 +91,8 @@ def test_the_time_is_moved_played_and_paused(page: Page, address: str) -> None:
     page.keyboard.press("Space")
     page.get_by_role("button", name="Play").wait_for()
     page.wait_for_url(lambda url: url != moved)
+    now = float(page.url.partition("now=")[2].partition("&")[0])
+    page.wait_for_function("now => document.querySelector('.playback output').innerText.startsWith(`${now}–`)", arg=now)
     stopped = time_shown(page)
     page.reload()
     ready(page)
@@ -245,6 +247,35 @@ def test_the_path_is_drawn_by_time_and_a_click_goes_there(page: Page, address: s
         times.append(page.url.partition("now=")[2].partition("&")[0])
         page.locator(".now", has_text=" ns").wait_for()
     assert float(times[0]) < float(times[1])
+
+
+NAMED = """() => {
+  const found = [], draw = CanvasRenderingContext2D.prototype.fillText;
+  window.named = found;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    if (this.canvas.closest(".drawing")) found.push([text, x, y, this.measureText(text).width, this.textAlign]);
+    draw.call(this, text, x, y, ...rest);
+  };
+}"""
+LINES = """([text, x, y, width, align]) => {
+  const canvas = document.querySelector(".drawing canvas"), ratio = devicePixelRatio;
+  const left = align === "center" ? x - width / 2 : x, top = align === "center" ? y - 6 : y - 12;
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", {willReadFrequently: true});
+  copy.drawImage(canvas, 0, 0);
+  const {data} = copy.getImageData(left * ratio, top * ratio, width * ratio, 12 * ratio);
+  return Array.from({length: data.length / 4}, (_, at) => data[4 * at] - data[4 * at + 1]).filter((red) => red > 60).length;
+}"""
+
+
+def test_names_do_not_lie_on_lines(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine?colour=function&path=1")
+    ready(page)
+    page.evaluate(NAMED)
+    page.locator(".drawing canvas").press("+")
+    page.wait_for_function("() => window.named.some(([text]) => text === 'cube0')")
+    last = {text: [text, *rest] for text, *rest in page.evaluate("() => window.named")}
+    for name in ("sip0", "io0", "cube0", "cube1"):
+        assert page.evaluate(LINES, last[name]) == 0, name  # no edge of the critical path is seen through it
 
 
 def test_the_path_says_where_it_is_now(page: Page, address: str) -> None:

@@ -128,10 +128,12 @@ function nameAreas(g: CanvasRenderingContext2D, areas: readonly SeenArea[], tone
     g.textAlign = small ? "center" : "left";
     g.textBaseline = small ? "middle" : "bottom";
     const at: [number, number] = small ? [left + wide / 2, top + high / 2] : inside ? [left + 4, top + 15] : [left + 1, top - 1];
-    g.fillStyle = inside ? tones.area : tones.ground;
     g.beginPath();
     g.roundRect(at[0] - (small ? length / 2 : 0) - PLATE_PX, at[1] - (small ? 7 : 13), length + 2 * PLATE_PX, 14, 3);
-    g.fill();
+    for (const tone of inside ? [tones.ground, tones.area] : [tones.ground]) { // the tone of areas lets through what is below
+      g.fillStyle = tone;
+      g.fill();
+    }
     g.fillStyle = tones.quiet;
     g.fillText(name, ...at);
   }
