@@ -12,7 +12,7 @@ DOCUMENTED := $(VENV)/.documented
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test soak fuzz faults lint mutants page bench bench-reference golden docs clean
+.PHONY: help setup run quick test soak fuzz faults lint mutants page bench bench-reference golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
@@ -21,6 +21,13 @@ setup: $(INSTALLED)  ## make the virtual environment and install everything into
 
 run: $(INSTALLED)  ## sweep a GEMM over the default machine: a progress bar, a table, a plot
 	$(BIN)/kernbench sweep sweeps/quickstart.yaml
+
+# The first tier: the layers between a file and a run, and every shipped bench on the smallest machine. Not the command line, sweeps,
+# collectives, the viewer, whole programs of other front-ends, nor random programs against the interpreter: `make test` has those.
+QUICK := $(addprefix tests/,components limits machine oplog program replay runs schema tl trace)
+
+quick: $(INSTALLED)  ## run the first tier of tests, under a minute on two quiet cores, for every change
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal -m "not slow" $(QUICK) tests/test_*.py
 
 test: $(INSTALLED)  ## run all tests, as CI does, on up to eight processors
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal

@@ -37,6 +37,10 @@ def test_the_page_about_collectives(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert printed[2] == "True"
 
 
+def test_the_page_about_a_first_change(tmp_path: Path) -> None:
+    assert run(block("docs/first-change.md", tmp_path), "tiny", parameters={"n": 1000}, verify=True).verified is True
+
+
 def test_the_page_about_benches(tmp_path: Path) -> None:
     assert run(block("benches/README.md", tmp_path), "tiny", verify=True).verified is True
 
