@@ -126,12 +126,13 @@ def test_those_who_share_a_link_wait_for_one_another_once_or_all_the_time(loads:
 
     def kernel(tl: Any) -> None:
         for _ in range(3):
-            if tl.seat[0] == 0:
-                for _ in range(loads):
-                    tl.load(0, 16)
-                tl.send("global_E", tl.zeros(2048))
-            elif tl.seat[0] == 1:
+            for _ in range(loads):
+                tl.load(0, 16)
+            tl.send("global_E", tl.zeros(2048))
+            if loads:
                 tl.recv("global_W", 2048)
+        for _ in range(0 if loads else 3):
+            tl.recv("global_W", 2048)
 
     def took(cubes: int) -> float:
         shared = model(APART, cubes=cubes, **{"pcie_ep.gbs": 32.0})
@@ -141,7 +142,7 @@ def test_those_who_share_a_link_wait_for_one_another_once_or_all_the_time(loads:
 
     alone, together, byte_ns = took(1), took(16), 1 / 32
     if loads:
-        assert together - alone == pytest.approx(4096 * 15 * byte_ns)
+        assert together - alone == pytest.approx(4096 * 15 * byte_ns, rel=0.02)  # and other cubes are farther away
     else:
         assert together > waits * 4096 * 16 * byte_ns
         assert together < alone + waits * 4096 * 15 * byte_ns
@@ -202,9 +203,6 @@ def test_all_ranks_are_rehearsed_where_they_differ(name: str, world: World) -> N
     assert rehearsals.estimate(9600, Plan(chunk=2048, root=0)) is not None
 
 
-@pytest.mark.parametrize(
-    "name", ["ring_allreduce", "ring_2d_allreduce", "tree_allreduce", "lrab_hierarchical_allreduce"]
-)
 def test_a_rank_that_does_what_the_others_do_not_is_found() -> None:
     """The wiring of a ring is the same for all, and what rank 0 sends nobody would take if all were as it is."""
 
@@ -222,6 +220,9 @@ def test_a_rank_that_does_what_the_others_do_not_is_found() -> None:
     assert found.ns == pytest.approx(one.flight_ns(link, 4096) + piece.take - piece.call)
 
 
+@pytest.mark.parametrize(
+    "name", ["ring_allreduce", "ring_2d_allreduce", "tree_allreduce", "lrab_hierarchical_allreduce"]
+)
 def test_a_few_batches_stand_for_many(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world, plan = World(3, SIP_TOPO_RING, 3, 1, 2, 1), Plan(chunk=2048, keeps=16 << 10)
     rehearsals = shipped(name, world, 0)
