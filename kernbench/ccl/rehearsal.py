@@ -32,7 +32,7 @@ SMALL = 8  # elements of each participant with which it is found who sends
 ALIKE = 1.05  # of equal links, the greatest alpha over the least
 ROOTED = ("broadcast", "reduce")  # in which one rank does what the others do not
 
-FREE = SharedLink(0.0, 0.0, 0.0, 0.0)
+FREE = SharedLink(0.0, 0.0, 0.0, 0.0, 0.0, wire=0)
 
 Seat = tuple[int, int]  # rank, cube
 Senders = dict[str, set[Seat]]  # by direction
@@ -78,6 +78,8 @@ class Actor:
         self._stage, self.seat, self._model = stage, seat, stage.model
         self._piece = stage.model.piece
         self.now = self._queue_free = 0.0
+        self._behind = 0.0  # the first of those that share its links, by so much
+        self._wires: dict[int, float] = {}  # when the last byte of the latest message over each busiest link was there
         self._channels = [0.0] * stage.model.channels
         self._posted: deque[tuple[float, list[Queue], int]] = deque()  # messages on their way to the channels
         self._out: dict[str, Queue] = {}
@@ -143,10 +145,23 @@ class Actor:
             at = self._free_channel()
             start = max(posted, self._channels[at])
             for queue in queues:
-                last = start + self._model.transfer_ns(queue.link, nbytes, first=not queue.arrivals)
+                last = self._cross(queue, start, nbytes)
                 self._channels[at] = max(self._channels[at], last)
                 queue.arrivals.append((last + self._piece(nbytes).settle, nbytes))
                 self._stage.wake(queue)
+
+    def _cross(self, queue: Queue, start: float, nbytes: int) -> float:
+        """When the last byte of a message is at the other end, behind those of all who share the link.
+
+        The last of them waits once for the others. After that they come one after the other, and it waits for more only where
+        a link is slower for all than what went before, or has no time to serve all before the next message.
+        """
+        link = queue.link
+        alone = start + self._model.first_ns(link, nbytes) + nbytes * link.own_ns
+        behind = max(nbytes * (link.beta_ns - link.own_ns) - self._behind, 0.0)
+        self._behind += behind
+        last = self._wires[link.wire] = max(alone + behind, self._wires.get(link.wire, -inf) + nbytes * link.pace_ns)
+        return last
 
     def recv(self, dir: str, shape: int | Sequence[int], dtype: str = "f16") -> Tensor:
         """The next message from a direction."""
@@ -233,7 +248,8 @@ class Stage:
                 actor.greenlet = None
             if watch:
                 watch.end_kernel()
-        if not complete:
+        unread = any(queue.sent > queue.taken for queue in self._queues.values())
+        if not complete or (self.alone and unread):  # some ranks do what the others do not
             raise CannotRehearse
         return Outcome(max(actor.now for actor in actors), self.largest)
 

@@ -36,6 +36,8 @@ class SharedLink(NamedTuple):
     beta_ns: float  # for one byte of messages that begin together: each waits for the others where a node stores them
     pace_ns: float  # for one byte of many messages in a row, which spread over the route and wait at its slowest wire
     flit_ns: float  # of the first flit, at every wire of the route but the slowest
+    own_ns: float  # for one byte of a message that meets no other
+    wire: int  # the link of the machine that is busiest
 
 
 class Piece(NamedTuple):
@@ -124,17 +126,22 @@ class TimeModel(Cost):
 
     def _slowest(self, routes: Sequence[np.ndarray], flows: np.ndarray) -> SharedLink:
         """What is slowest of each kind on some routes."""
-        return SharedLink(*map(max, zip(*(self._find_shared(edges, flows) for edges in routes), strict=True)))
+        found = [self._find_shared(edges, flows) for edges in routes]
+        wire = max(found, key=lambda link: link.pace_ns).wire
+        return SharedLink(*map(max, zip(*found, strict=True)))._replace(wire=wire)
 
     def _find_shared(self, edges: np.ndarray, flows: np.ndarray) -> SharedLink:
         """The link of a route whose wires pass so many messages."""
         flits, alone = self._machine.stations.fs_per_flit[edges], find_link(self._machine, edges)
+        busy = flows[edges] * flits
         byte_ns = 1 / self._machine.flit_bytes / FS_PER_NS
         return SharedLink(
             alpha_ns=alone.alpha_ns,
             beta_ns=find_link(self._machine, edges, flows).beta_ns,
-            pace_ns=max(alone.beta_ns, int((flows[edges] * flits).max()) * byte_ns),
+            pace_ns=max(alone.beta_ns, int(busy.max()) * byte_ns),
             flit_ns=int(flits.sum() - flits.max()) / FS_PER_NS,
+            own_ns=alone.beta_ns,
+            wire=int(edges[busy.argmax()]),
         )
 
     def _routes(self, rank: int, cube: int, direction: str) -> list[np.ndarray]:
@@ -159,11 +166,7 @@ class TimeModel(Cost):
     def flight_ns(self, link: SharedLink, nbytes: int) -> float:
         """From the call that sends a piece until it has arrived."""
         piece = self.piece(nbytes)
-        return piece.call + piece.leave + self._first_ns(link, nbytes) + nbytes * link.beta_ns + piece.settle
-
-    def transfer_ns(self, link: SharedLink, nbytes: int, *, first: bool) -> float:
-        """For how long a message has its channel, up to its last byte: the first over a link, or one of many in a row."""
-        return self._first_ns(link, nbytes) + nbytes * (link.beta_ns if first else link.pace_ns)
+        return piece.call + piece.leave + self.first_ns(link, nbytes) + nbytes * link.beta_ns + piece.settle
 
     def credit_ns(self, link: SharedLink) -> float:
         """For how long the credit of a slot is on its way back."""
@@ -172,9 +175,9 @@ class TimeModel(Cost):
     def gap_ns(self, link: SharedLink, nbytes: int) -> float:
         """For how long a piece keeps its sender's channels and the link busy."""
         sent = nbytes * link.pace_ns
-        return max((self._first_ns(link, nbytes) + sent) / self._channels, sent)
+        return max((self.first_ns(link, nbytes) + sent) / self._channels, sent)
 
-    def _first_ns(self, link: SharedLink, nbytes: int) -> float:
+    def first_ns(self, link: SharedLink, nbytes: int) -> float:
         """Until the first flit has arrived, but for its service at the slowest wire."""
         flits = min(nbytes / self._machine.flit_bytes, 1.0)
         return link.alpha_ns + flits * link.flit_ns

@@ -25,10 +25,10 @@ PAIR = World(1, SIP_TOPO_RING, 1, 1, 2, 1)  # two cubes of one SIP
 PLAN = Plan(chunk=2048)  # pieces of 4 KiB
 
 
-def model(world: World, neighbours: Any = grid_neighbours, **fields: object) -> TimeModel:
-    fields = {"sips.count": world.ranks, "sip.cubes.w": world.cube_w, "sip.cubes.h": world.cube_h, **fields}
+def model(world: World, neighbours: Any = grid_neighbours, cubes: int = 0, **fields: object) -> TimeModel:
+    fields = {"sips.count": world.ranks, "sip.cubes.w": cubes or world.cube_w, "sip.cubes.h": world.cube_h, **fields}
     machine = load_machine("sip_2x4x4", fields)
-    about = range(world.cubes), range(1), "tcm", "f16", 16
+    about = range(cubes or world.cubes), range(1), "tcm", "f16", 16
     return TimeModel(machine, neighbours, world, tuple(range(world.ranks)), *about)  # pyright: ignore[reportArgumentType]
 
 
@@ -117,6 +117,37 @@ def test_a_store_goes_before_the_message_that_is_still_in_the_queue() -> None:
     assert found.ns == pytest.approx(flight() + piece.call + piece.store - piece.call - piece.leave)
 
 
+APART = World(2, SIP_TOPO_RING, 2, 1, 1, 1)
+
+
+@pytest.mark.parametrize(("loads", "waits"), [(3000, 1), (0, 3)])
+def test_those_who_share_a_link_wait_for_one_another_once_or_all_the_time(loads: int, waits: int) -> None:
+    """Sixteen cubes send over one endpoint at once. Afterwards they are one behind the other, unless it is too slow."""
+
+    def kernel(tl: Any) -> None:
+        for _ in range(3):
+            for _ in range(loads):
+                tl.load(0, 16)
+            tl.send("global_E", tl.zeros(2048))
+            if loads:
+                tl.recv("global_W", 2048)
+        for _ in range(0 if loads else 3):
+            tl.recv("global_W", 2048)
+
+    def took(cubes: int) -> float:
+        shared = model(APART, cubes=cubes, **{"pcie_ep.gbs": 32.0})
+        found = Rehearsals(own(kernel), shared, APART).estimate(2048, PLAN)
+        assert found is not None
+        return found.ns
+
+    alone, together, byte_ns = took(1), took(16), 1 / 32
+    if loads:
+        assert together - alone == pytest.approx(4096 * 15 * byte_ns, rel=0.02)  # and other cubes are farther away
+    else:
+        assert together > waits * 4096 * 16 * byte_ns
+        assert together < alone + waits * 4096 * 15 * byte_ns
+
+
 def test_a_send_waits_for_a_slot() -> None:
     def kernel(tl: Any) -> None:
         if tl.program_id(1) == 0:
@@ -170,6 +201,23 @@ def test_all_ranks_are_rehearsed_where_they_differ(name: str, world: World) -> N
     rehearsals = shipped(name, world, 9600)
     assert not rehearsals.alike
     assert rehearsals.estimate(9600, Plan(chunk=2048, root=0)) is not None
+
+
+def test_a_rank_that_does_what_the_others_do_not_is_found() -> None:
+    """The wiring of a ring is the same for all, and what rank 0 sends nobody would take if all were as it is."""
+
+    def kernel(tl: Any) -> None:
+        if tl.seat[0] == 0:
+            tl.send("global_E", tl.zeros(2048))
+        elif tl.seat[0] == 1:
+            tl.recv("global_W", 2048)
+
+    world = World(3, SIP_TOPO_RING, 3, 1, 1, 1)
+    found, one = rehearse(kernel, world), model(world)
+    link = one.shared(0, 0, "global_E", frozenset({(0, 0)}))
+    piece = one.piece(4096)
+    assert found is not None
+    assert found.ns == pytest.approx(one.flight_ns(link, 4096) + piece.take - piece.call)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_lanes_use_all_links_between_sips() -> None:
     assert lanes.shared(0, 0, "global_E", senders).pace_ns == pytest.approx(one_way.pace_ns / 4)
 
 
-HOP = SharedLink(alpha_ns=10.0, beta_ns=0.01, pace_ns=0.01, flit_ns=0.0)
+HOP = SharedLink(alpha_ns=10.0, beta_ns=0.01, pace_ns=0.01, flit_ns=0.0, own_ns=0.01, wire=0)
 FLIGHT = 1 + 9 + 10 + 40.96 + 8
 
 
