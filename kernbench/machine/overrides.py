@@ -19,10 +19,16 @@ Setting = TypeVar("Setting")
 
 
 def read_overrides(given: Mapping[str, Setting] | None) -> dict[str, Setting]:
-    """Overrides by their paths. Errors: InputError for a field that is given by its path and by its name."""
+    """Overrides by their paths.
+
+    Errors: InputError for what is no mapping of names, or a field that is given by its path and by its name.
+    """
+    _check_mapping(given, "overrides", "hbm.channel_gbs")
     found: dict[str, Setting] = {}
     for name, value in (given or {}).items():
         path = name.removeprefix(TOPOLOGY)
+        if path.startswith(TOPOLOGY):
+            raise InputError(f"{name!r} has {TOPOLOGY!r} twice; give {TOPOLOGY + path.removeprefix(TOPOLOGY)!r}")
         if path in found:
             raise InputError(f"the field {path!r} is given as {path!r} and as {TOPOLOGY + path!r}; give it once")
         found[path] = value
@@ -33,6 +39,8 @@ def split_settings(
     settings: Mapping[str, Setting] | None, overrides: Mapping[str, Setting] | None = None
 ) -> tuple[dict[str, Setting], dict[str, Setting]]:
     """Parameters, and overrides by their paths, with the fields among the settings. Errors: as `read_overrides`."""
+    _check_mapping(settings, "parameters", "M")
+    _check_mapping(overrides, "overrides", "hbm.channel_gbs")
     fields = {name: value for name, value in (settings or {}).items() if name.startswith(TOPOLOGY)}
     parameters = {name: value for name, value in (settings or {}).items() if name not in fields}
     both = [(name, value) for each in (overrides, fields) for name, value in (each or {}).items()]
@@ -40,6 +48,11 @@ def split_settings(
         twice = next(name for name in fields if name in (overrides or {}))
         raise InputError(f"the field {twice!r} is given among the parameters and as an override; give it once")
     return parameters, read_overrides(dict(both))
+
+
+def _check_mapping(given: Mapping[str, object] | None, name: str, example: str) -> None:
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(one, str) for one in given)):
+        raise InputError(f"{name} must map names to values, as {{{example!r}: 64}}; got {shorten(repr(given))}")
 
 
 def check_names(
@@ -65,3 +78,17 @@ def check_names(
         f"{takes} its {kind}s ({', '.join(known) or 'none'}) "
         f"or fields of topology {str(topology)!r} ({', '.join(fields[:FEW])} and {len(fields) - FEW} more)"
     )
+
+
+def check_fields(paths: Iterable[str], parameters: Collection[str], topology: str | Path, *, owner: str) -> None:
+    """Check that no field is a parameter of `owner` instead. Errors: InputError, saying where it belongs."""
+    for path in paths:
+        if path not in parameters:
+            continue
+        from kernbench.machine.load import field_names
+
+        if path not in field_names(topology):
+            raise InputError(
+                f"{path!r} is a parameter of {owner} and no field of topology {str(topology)!r}; "
+                f"give it as {path!r} among the parameters"
+            )

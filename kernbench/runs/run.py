@@ -17,7 +17,7 @@ from kernbench.host.torch.context import RuntimeContext
 from kernbench.limits.run_limits import RunLimits, read_limits
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine import load_machine
-from kernbench.machine.overrides import check_names, split_settings
+from kernbench.machine.overrides import check_fields, check_names, split_settings
 from kernbench.modes import RUN_MODES, Mode, check_mode
 from kernbench.replay.compare import find_mismatch
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
@@ -97,7 +97,7 @@ def _run(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     own, fields = split_settings(parameters, overrides)
-    given = _type_parameters(found, topology, own)
+    given = _type_parameters(found, topology, own, fields)
     stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, fields))
     check_family(found, topology, machine.family)
@@ -117,8 +117,12 @@ def _run(
     return RunResult(bench=found.name, topology=machine.name, overrides=fields, request=request, **ran)
 
 
-def _type_parameters(found: Bench, topology: str | Path, given: Mapping[str, object]) -> Mapping[str, object]:
-    check_names(given, found.parameters, topology, owner=f"bench {found.name!r}", option="parameters")
+def _type_parameters(
+    found: Bench, topology: str | Path, given: Mapping[str, object], fields: Mapping[str, object]
+) -> Mapping[str, object]:
+    owner = f"bench {found.name!r}"
+    check_names(given, found.parameters, topology, owner=owner, option="parameters")
+    check_fields(fields, found.parameters, topology, owner=owner)
     return typed_parameters(found, given)
 
 
@@ -175,7 +179,7 @@ def record_bench(
     with limit_time(None, lambda: f"bench {_shown(bench)}, recording the bench"):
         found = find_bench(bench)
         own, fields = split_settings(parameters, overrides)
-        given = _type_parameters(found, topology, own)
+        given = _type_parameters(found, topology, own, fields)
         machine = load_machine(topology, found.shape(given, fields))
         device = RecordingDevice(machine, live=found.live)
         torch = RuntimeContext(device, choose_sips(machine, "all"), seed=0)

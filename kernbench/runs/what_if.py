@@ -12,7 +12,8 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from math import comb
+from math import comb, inf
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from kernbench.arrays import expand_ranges
 from kernbench.engine.batch import Batch, Runs
 from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
-from kernbench.errors import DeadlockError, InputError
+from kernbench.errors import DeadlockError, InputError, shorten
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.variant import make_variant
 from kernbench.notebook import html_table
@@ -108,10 +109,15 @@ def find_what_if(
     the host, which waited for results in between. `on_stage(text)` is called with what is done next,
     `on_runs(done, total)` during the runs.
 
-    Errors: InputError for a factor that is not positive or too small, or a field that no time follows from.
+    Errors: InputError for a factor that is no finite number above 0 or is too small, or a field that no time follows from.
     """
-    if not factor > 0:
-        raise InputError(f"a what-if got factor {factor:g}; give a number greater than 0, such as 2 for twice as fast")
+    if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor < inf:
+        got = f"{factor:g}" if isinstance(factor, float) else shorten(repr(factor))
+        raise InputError(
+            f"a what-if got factor {got}; give a finite number greater than 0, such as 2 for twice as fast, "
+            'and the fields apart, as in what_if(2, ["noc.gbs"])'
+        )
+    fields = [fields] if isinstance(fields, str) else fields
     machine, program = session.machine, session.program.settled()
     origins, used = machine.origins().by_field, used_fields(program)
     if fields is None:

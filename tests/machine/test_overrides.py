@@ -39,6 +39,29 @@ def test_a_field_that_is_given_twice_by_its_name_is_refused() -> None:
     assert str(caught.value) == f"the field '{NAME}' is given among the parameters and as an override; give it once"
 
 
+def test_topology_stands_once_before_a_field() -> None:
+    with pytest.raises(InputError, match=f"^'topology.{NAME}' has 'topology.' twice; give '{NAME}'$"):
+        read_overrides({f"topology.{NAME}": 1})
+
+
+@pytest.mark.parametrize("given", [[f"{PATH}=64"], PATH, 64, {1: 2}])
+def test_settings_are_mappings(given: Any) -> None:
+    with pytest.raises(InputError, match=r"^overrides must map names to values, as {'hbm.channel_gbs': 64}; got "):
+        run(overrides=given)
+    with pytest.raises(InputError, match=r"^parameters must map names to values, as {'M': 64}; got "):
+        run(parameters=given)
+
+
+@pytest.mark.parametrize("given", [{"overrides": {"nbytes": 64}}, {"parameters": {"topology.nbytes": 64}}])
+def test_a_parameter_among_the_fields_is_told_where_it_belongs(given: Any) -> None:
+    sentence = (
+        "'nbytes' is a parameter of bench 'pe-to-pe' and no field of topology 'tiny'; "
+        "give it as 'nbytes' among the parameters"
+    )
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        run(**given)
+
+
 def test_known_names_pass_without_reading_the_topology() -> None:
     check_names(["M", "N"], ["M", "N"], "no-such-topology", owner="bench 'gemm'", option="--set")
 

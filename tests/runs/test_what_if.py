@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,8 +108,18 @@ def test_nothing_gets_slower_than_it_is_if_nothing_is_faster(gemm: RunResult) ->
 
 @pytest.mark.parametrize("factor", [0, -1, float("nan")])
 def test_a_factor_must_be_positive(gemm: RunResult, factor: float) -> None:
-    with pytest.raises(InputError, match="give a number greater than 0"):
+    with pytest.raises(InputError, match="give a finite number greater than 0"):
         gemm.what_if(factor)
+
+
+@pytest.mark.parametrize("factor", [{"hbm": 2}, "2", None, True, float("inf"), 1 + 0j, ["noc.gbs"]])
+def test_a_factor_is_a_number(gemm: RunResult, factor: Any) -> None:
+    with pytest.raises(InputError, match=r"give a finite number greater than 0, .* as in what_if\(2, \["):
+        gemm.what_if(factor)
+
+
+def test_one_field_needs_no_list(gemm: RunResult) -> None:
+    assert gemm.what_if(4, "noc.gbs") == gemm.what_if(4, ["noc.gbs"])
 
 
 @pytest.mark.parametrize("flow_control", ["unbounded", "credit"])
