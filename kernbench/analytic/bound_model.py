@@ -47,7 +47,7 @@ class Bounds:
 class BoundModel:
     """The bounds of one program. `figures`: the fields of the topology that they depend on, as the machine has them.
 
-    With `vary=False` there are none. The program is flushed. Errors: InputError for live kernels; DeadlockError.
+    `vary=False` varies no field. The program is flushed. Errors: InputError for live kernels; DeadlockError.
     """
 
     def __init__(self, program: Program, *, vary: bool = True) -> None:
@@ -65,7 +65,7 @@ class BoundModel:
         self._names = [names[i] for i in kept]
 
     def bounds(self) -> Bounds:
-        """The bounds on the machine as it is. Errors: RunError for a time that no clock counts."""
+        """The bounds on the machine itself. Errors: RunError for a time beyond the clock."""
         atoms_fs = self._atoms_fs()
         lower = self.lower @ atoms_fs
         at = int(np.argmax(lower))
@@ -75,7 +75,7 @@ class BoundModel:
     def after(self, starts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """int64[row] twice: the least time (fs) from rows that begin together to the issue, and to the end, of each row.
 
-        On the machine as it is. Rows are those of the op table; less than nothing where a row may come before.
+        On the machine itself. Rows are those of the op table; negative where a row may come before.
         """
         return find_after(self._model, np.array(starts), self._atoms_fs())
 
@@ -115,7 +115,7 @@ class BoundModel:
         return f"{'link' if at < self._machine.edge_count else 'channel'} {self._machine.station_name[at]}"
 
     def _atoms_fs(self) -> np.ndarray:
-        """float64[atom] on the machine as it is."""
+        """float64[atom] on the machine itself."""
         return self._model.basis.fs({field: np.array([base]) for field, base in self.figures.items()}, 1)[0]
 
 
@@ -130,7 +130,7 @@ def _write_forms(model: ProgramModel, probes: Mapping[str, np.ndarray], count: i
 
 
 def _list_probes(figures: Mapping[str, float]) -> tuple[dict[str, np.ndarray], int]:
-    """The points at which paths are looked for: the machine as it is, each field far from there, and all fields at random."""
+    """The points at which paths are sought: the machine itself, each field far from its value, and all fields at random."""
     rng = np.random.default_rng(0)
     base = np.array([value or 1.0 for value in figures.values()])  # an overhead of 0 is tried at up to 16 ns
     single = 1 + 2 * len(base)
@@ -159,5 +159,5 @@ def check_clock(least_fs: float) -> None:
 
 
 def bounds(program: Program) -> Bounds:
-    """The bounds of a program's time, from its start to its last event, on its machine as it is. Errors: as `BoundModel`."""
+    """The bounds of a program's time on its own machine, from its start to its last event. Errors: as `BoundModel`."""
     return BoundModel(program, vary=False).bounds()

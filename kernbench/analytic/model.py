@@ -34,7 +34,7 @@ class ProgramModel:
 
 
 def build_model(program: Program, origins: Origins) -> ProgramModel:
-    """The model of a program, which is flushed. Errors: ProgramError; InputError for live kernels; DeadlockError."""
+    """The model of a program, flushed before. Errors: ProgramError; InputError for live kernels; DeadlockError."""
     machine, rows = program.machine, list_rows(program)
     basis = Basis(machine, origins)
     fixed = program.duration_fs().tolist()

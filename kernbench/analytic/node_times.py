@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NodeTimes:
-    """So many of an atom, and a transfer, an injection or neither."""
+    """A number of an atom, and a transfer, an injection or neither."""
 
     moves: Moves
     of: np.ndarray  # int64[node] which

@@ -103,7 +103,7 @@ def _order_stages(edges: _Edges, rows: Rows) -> None:
 
 
 def _order_arrivals(edges: _Edges, rows: Rows, program: Program) -> None:
-    """Of a transfer to many, the arrival at the destination whose path stands for it comes before its acknowledgement."""
+    """Of a transfer to many, the arrival at the destination whose path represents it comes before its acknowledgement."""
     routes, row = program.machine.routing.tables(), rows.row[rows.kind == Op.MOVE]
     route = rows.op[row, 1]
     known = (routes.destinations[route] > 0) & (routes.reached[route] != NONE)

@@ -127,7 +127,7 @@ def _list_queues(
 ) -> queueing_bounds.Queues:
     """The queues where loads may meet; each once of those that are alike.
 
-    Loads stand in the order in which they come on the machine as it is.
+    Loads are in the order of their arrivals on the machine itself.
     """
     machine, classes = model.machine, paths.classes
     figures = {field: np.array([float(machine.figures[field])]) for field in model.basis.fields}

@@ -1,4 +1,4 @@
-"""The times of which bounds are sums.
+"""The times that bounds add up.
 
 A bound is a *form*: how many of each of a few *atoms* it adds up. An atom is a time that the machine's compiler rounds to
 whole femtoseconds: the service of a flit of some bytes at a class of stations, a node overhead, a duration of the program.
@@ -52,7 +52,7 @@ class _Service:
 
 @dataclass(frozen=True, slots=True)
 class _Duration:
-    """Amounts of figures, some of which vary."""
+    """Amounts of figures, fixed or varied."""
 
     terms: tuple[tuple[Origin | float, float], ...]  # an origin or fs a unit, and the amount
 
@@ -101,7 +101,7 @@ class Basis:
         return self._atom(_Service(self._origins.known[origin], padded, flit_bytes))
 
     def overhead(self, station: int, fs: int) -> Term:
-        """The overhead of the node before a station, `fs` on the machine as it is."""
+        """The overhead of the node before a station; it takes `fs` on the machine itself."""
         return self._time(int(self._origins.overhead[station]), fs)
 
     def turn(self, station: int) -> Term:
@@ -109,7 +109,7 @@ class Basis:
         return self._time(int(self._origins.turn[station]), int(self._machine.stations.turn_fs[station]))
 
     def duration(self, terms: Iterable[tuple[str, float]], fs: int) -> Term:
-        """A duration of the program, `fs` on the machine as it is."""
+        """A duration of the program; it takes `fs` on the machine itself."""
         found = tuple((self._origins.figures.get(name, self._machine.figures[name]), n) for name, n in terms)
         if not any(isinstance(origin, Origin) for origin, _ in found):
             return 0, fs

@@ -44,7 +44,7 @@ class TransferClasses(NamedTuple):
     store_and_forward: np.ndarray  # bool[step]
 
     def cut(self) -> list[list[tuple[int, bytes]]]:
-        """The segments of each way: flits, and int64[] steps as bytes. Each begins where all flits stand together."""
+        """The segments of each way: flits, and int64[] steps as bytes. Each begins where all flits are together."""
         begins = self.store_and_forward[self.step]
         begins[self.start[:-1][np.diff(self.start) > 0]] = True
         found: list[list[tuple[int, bytes]]] = []

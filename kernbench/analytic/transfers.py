@@ -2,7 +2,7 @@
 
 `machine.uncontended_latency` splits the same time of one machine by cause, in whole femtoseconds, and may be more than it.
 
-A route is cut into *segments*, before each of which all flits stand together: at its source, and at each node that waits for
+A route is cut into *segments*, each with all flits together before it: at its source, and at each node that waits for
 the whole message. The last flit leaves a segment no sooner than by any one of its stations j: the first flit to come gets
 there (services, wires, overheads), j then serves all flits (of a striped memory: the largest share), and the last of them
 goes on to the end. Where a memory lets a smaller last flit overtake, the smaller service counts on the way.

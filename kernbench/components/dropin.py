@@ -63,7 +63,7 @@ def load_class(file: Path, standard: type[Part]) -> type[Part]:
 
 
 def _read(file: Path, standard: type[Part]) -> type[Part]:
-    """What stands for the class of a file that is not run. Errors: InputError as `read_python`, and for a sheet beside it."""
+    """The substitute for a class whose file is not run. Errors: InputError as `read_python`, and for a sheet beside it."""
     text = read_python(file, "drop-in")
     own = [node for node in text.tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
     bases = {ast.unparse(base).rpartition(".")[2] for node in own for base in node.bases}

@@ -14,7 +14,7 @@ BUFFER_MOST = 1 << 14  # flits of a virtual channel
 
 
 class Port(Part):
-    """The input ports of a class of nodes, each with so many virtual channels, and the pipeline of such a node."""
+    """The input ports of a class of nodes, the virtual channels of each, and the pipeline of such a node."""
 
     kind: ClassVar[str] = "port"
     virtual_channels: Annotated[Count, Field(le=CHANNELS_MOST)] = Field(

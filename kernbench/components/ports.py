@@ -31,7 +31,7 @@ MOST_FS = 1e18  # the longest time: a quarter of an hour
 def check(part: Part, standard: type[Part]) -> None:
     """Check the values of a drop-in's ports and its figures against its kind.
 
-    Errors: InputError with file:line for a port or a figure that raises, is no number or is out of the range of its kind.
+    Errors: InputError with file:line for a port or a figure that raises, or that is not a number in the range of its kind.
     """
     for port in standard.ports:
         value = _call(part, port, lambda port=port: getattr(part, port))

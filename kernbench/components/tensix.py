@@ -25,7 +25,7 @@ PRODUCT_PHASES = {"lofi": 1, "hifi2": 2, "hifi3": 3, "hifi4": 4}
 
 
 class TensixNoc(Part):
-    """A network on chip, of which a chip has two in opposite directions, and its interfaces at cores and DRAM."""
+    """One of a chip's two networks, in opposite directions, and its interfaces at cores and DRAM."""
 
     kind: ClassVar[str] = "tensix_noc"
     gbs: Gbs = Field(description="bandwidth of a link between routers")

@@ -63,7 +63,7 @@ class Agents:
         self._serving = False
 
     def agent(self, name: str, step: Step) -> Agent:
-        """A new agent, which is called at no time yet."""
+        """A new agent with no call due."""
         self._agents.append(Agent(self, len(self._agents), name, step))
         return self._agents[-1]
 

@@ -41,7 +41,7 @@ class BatchTimes(NamedTuple):
 def batch_times(program: Program, origins: Origins, figures: Mapping[str, np.ndarray]) -> BatchTimes:
     """The times of a program's machine where fields of its topology have other values: float64[point] of each.
 
-    `origins` are those of the machine. Errors: OverflowError for a value of which a time follows that is beyond counting.
+    `origins` are those of the machine. Errors: OverflowError for a value that leads to a time beyond the clock.
     """
     machine = program.machine
     columns = [np.zeros(len(next(iter(figures.values()))))]

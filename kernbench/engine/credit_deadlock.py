@@ -1,4 +1,4 @@
-"""The message of a network that stands still: which packets hold which buffers, and what they wait for."""
+"""The message of a deadlocked network: which packets hold which buffers, and what they wait for."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class CreditTables:
 
     @property
     def buffers(self) -> np.ndarray:
-        """int64[vc, 2] where the slots of each of `input_vcs` stand, and how many there are."""
+        """int64[vc, 2] the place of the slots of each of `input_vcs`, and their number."""
         links = self._links[self.link_of_vc]
         places = links["buffers"] + links["buffer_words"] * self.input_vcs["index"]
         return np.stack([places, links["buffer_words"] // words_of(r.BUFFERED)], axis=1).astype(np.int64)
@@ -340,7 +340,7 @@ class CreditTables:
         rows["output_vc_n"] = np.bincount(machine.edge_src, layout.vc_n, machine.node_count)[nodes]
 
     def _write_stages(self, nodes: np.ndarray, routing: np.ndarray) -> np.ndarray:
-        """int64[router] where the stages of some routers stand that take more than a cycle, or 0; `routing` in cycles."""
+        """int64[router] the place of the stages of a router that takes more than a cycle, else 0; `routing` in cycles."""
         layout = self._layout
         traversal_fs = layout.figures("traversal_fs")[nodes]
         words = words_of(r.STAGES) + layout.fan_out[nodes]
@@ -454,5 +454,5 @@ class CreditTables:
 
 
 def _short(even: np.ndarray, cycles: np.ndarray) -> np.ndarray:
-    """Numbers of cycles, or 0 where times are no whole number of cycles, or have no room in half a word."""
+    """Numbers of cycles; 0 where a time is a fraction of cycles or does not fit half a word."""
     return np.where(even & (cycles <= np.iinfo(np.int32).max), cycles, 0)

@@ -21,7 +21,7 @@ def list_ends(route: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def list_begins(route: np.ndarray, whole: np.ndarray, is_memory: np.ndarray) -> np.ndarray:
-    """bool[step] where flits of some routes are sent by a source: at their begin, or behind the memory that stands there.
+    """bool[step] where a source sends flits of some routes: at their begin, or behind a memory there.
 
     `route`: ROUTE[route]; `whole`: int64[step] as of STEP; `is_memory`: bool[step].
     """

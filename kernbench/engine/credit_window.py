@@ -1,4 +1,4 @@
-"""The window of a network with credits, in which no router sees what another does, and the patience before it stands still."""
+"""The window of a network with credits, in which no router sees another's acts, and the patience before a deadlock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CreditWindow:
         return int(self._layout.cycles(furthest + waiting + pipeline + memories))
 
     def narrow(self, window: int, links: np.ndarray, station: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> int:
-        """A window that is no longer than what is done at some steps takes to be seen by another actor, or as an event.
+        """A window, at most the least time until another actor, or an event, sees what is done at some steps.
 
         `links`: LINK[link]; `station`: int64[step]; `begins`, `ends`: bool[step] whether flits are sent there by a source, and
         end behind it.

@@ -1,4 +1,4 @@
-"""Whether the compiled loops are there, and calls of them, of which the first in a process compiles what is not there.
+"""Whether the compiled loops are there, and calls of them; the first call in a process compiles the rest.
 
 What is compiled is logged (`logging.getLogger("kernbench")`, level INFO), unless somebody else listens, as commands do.
 """
@@ -48,7 +48,7 @@ def enter(loop: Callable[..., Returned], *arguments: object) -> Returned:
 
 
 def running_s() -> float:
-    """Seconds on a clock that stands while this process compiles."""
+    """Seconds on a clock that stops while this process compiles."""
     return perf_counter() - compiled_s()
 
 

@@ -68,7 +68,7 @@ class Memory:
         self.grow_jobs()
 
     def _margin(self, branches: int) -> int:
-        """Rows that a pool must have free, where a transfer has so many branches at most: each is one, with two events."""
+        """The free rows that a pool needs for the most branches of a transfer: each is one, with two events."""
         return 6 + r.CHAIN_MOST + self._starts * (2 * branches - 1)
 
     def __getitem__(self, field: str) -> int:
@@ -328,7 +328,7 @@ class Memory:
 
 
 def empty_pool(machine: Machine) -> np.ndarray:
-    """int64[slot, 2]: blocks for queued flits (`kernels_jit.layout.records`), two a station, which is enough for most runs."""
+    """int64[slot, 2]: blocks for queued flits (`kernels_jit.layout.records`), two a station: enough for most runs."""
     blocks = max(_POOL_BLOCKS, 2 * len(machine.stations.fs_per_flit) // r.BLOCK)
     return np.empty((blocks * r.BLOCK, 2), np.int64)
 

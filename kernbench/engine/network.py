@@ -199,7 +199,7 @@ class NetworkBuilder:
 
 
 def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """bool[key] whether each is among the known ones, which are sorted."""
+    """bool[key] whether each is among the known ones. These are sorted."""
     place = np.searchsorted(known, keys)
     found = np.zeros(len(keys), bool)
     inside = place < len(known)

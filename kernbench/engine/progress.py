@@ -58,7 +58,7 @@ class ProgressReporter:
 
 
 class Stage:
-    """What a run is doing, told to a callback."""
+    """The progress of a run, for a callback."""
 
     def __init__(self, on_stage: OnStage) -> None:
         self._on_stage = on_stage

@@ -17,7 +17,7 @@ def second_cache_bytes() -> int:
 
 
 def read_bytes(cache_of_cpu: Path) -> int | None:
-    """The bytes of a cache that Linux describes in a directory; None if it is no second cache, or nothing tells its size."""
+    """The bytes of a second cache that Linux describes in a directory; None for another cache or an unknown size."""
     with suppress(OSError, ValueError):
         level, size = ((cache_of_cpu / name).read_text(encoding="ascii").strip() for name in ("level", "size"))
         if level == "2" and size.endswith("K"):

@@ -117,7 +117,7 @@ class Session:
         return min(known, default=None)
 
     def _advance(self, most_work: int, on_ask: Callable[[int], None] | None) -> int:
-        """One call of the loop, and the handling of its status, which is returned. Errors: RunError beyond the clock."""
+        """Call the loop once, handle its status and return it. Errors: RunError beyond the clock."""
         from kernels_jit.compile.cache import seal_compiled
 
         begun = running_s()
@@ -305,6 +305,6 @@ class Session:
 
     @property
     def server_busy_fs(self) -> np.ndarray:
-        """float64[server] busy time, summed over slots, of which there may be a thousand."""
+        """float64[server] busy time, summed over up to a thousand slots."""
         servers = self._memory.table("servers", r.SERVER, len(self.machine.server_slots))
         return servers["busy_fs"] + servers["busy_carried"] * 2.0**r.BUSY_SHIFT

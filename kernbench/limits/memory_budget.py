@@ -35,7 +35,7 @@ class _Share:
 
 
 def divide_budget(processes: int) -> None:
-    """Count with this share of what is free: so many processes run side by side."""
+    """Count with this share of what is free, for processes that run side by side."""
     _Share.processes = processes
 
 
@@ -47,7 +47,7 @@ def find_free_bytes() -> int | None:
 
 
 def check_fits(needed_bytes: int, what: str, remedy: str) -> None:
-    """Errors: LimitError if so many bytes do not fit; `what` is what takes it ("the numbers of 3 tensors")."""
+    """Errors: LimitError if these bytes do not fit; `what` is what takes it ("the numbers of 3 tensors")."""
     if needed_bytes < LEAST_CHECKED:
         return
     free = find_free_bytes()

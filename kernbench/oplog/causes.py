@@ -4,7 +4,7 @@ A row of a thread is issued at the end of the last row for which the thread wait
 arrival that adds to its counter at that instant, an arrival of a transfer to many with that transfer. A job or transfer that
 starts after its issue queued for a server until the row that left the server at that instant. A stage of a tile follows the
 stage before it, the first stage follows its pipe, and a pipe ends with the last stage of its plan. All of these are
-equalities of times of the run, which are whole femtoseconds."""
+equalities of times of the run, in whole femtoseconds."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def build_log(
 
 @dataclass(frozen=True, slots=True)
 class LogRows:
-    """The rows of an op log, of which tables can be made a part at a time."""
+    """The rows of an op log, for tables of a part at a time."""
 
     program: Program
     thread: np.ndarray  # int64[row of the op table]

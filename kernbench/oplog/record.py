@@ -39,7 +39,7 @@ FIELDS = tuple(OpRecord.__annotations__)
 
 
 def read_records(log: pl.DataFrame | str | Path) -> list[OpRecord]:
-    """The records of an op log, or of its parquet file, in its order. Errors: InputError for a table that is no op log."""
+    """The records of an op log, or of its parquet file, in its order. Errors: InputError for any other table."""
     import polars as pl
 
     try:

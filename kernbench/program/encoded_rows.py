@@ -32,7 +32,7 @@ class EncodedRows(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the array that this stands for."""
+        """The shape of the array that this encodes."""
         return len(self.entry), *self.values.shape[1:]
 
     def __getitem__(self, key: _Rows | tuple[_Rows, int | slice]) -> Any:

@@ -71,7 +71,7 @@ class OpTable:
         self._entry[first : self.n] = which + entry
 
     def reserve(self, rows: int, entries: int = 0) -> None:
-        """Make room for so many more rows and entries at once."""
+        """Make room at once for `rows` and `entries` more."""
         if self.n + rows > len(self._entry):
             self._entry = enlarged(self._entry, self.n, self.n + rows)
         if (end := self._entries + entries) > len(self._op):

@@ -18,7 +18,7 @@ CLOCK = f"{LONGEST_FS // 10**15:,} s of simulated time, the most that the clock 
 
 
 class Op(IntEnum):
-    """Opcodes of the op table; the operands of each stand in columns 1 to 7, in the order named by `OPERANDS`."""
+    """Opcodes of the op table; the operands of each are columns 1 to 7, in the order of `OPERANDS`."""
 
     DELAY = codes.DELAY
     EXEC = codes.EXEC

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def placeholder(at: int) -> int:
-    """The value in a template's rows that stands for number `at` of each plan's own numbers."""
+    """The value in a template's rows for number `at` of each plan's own numbers."""
     return NONE - 1 - at
 
 

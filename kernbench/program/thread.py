@@ -169,7 +169,7 @@ class Thread:
         return self.row_count - (first + count)
 
     def at(self, row: int) -> Thread:
-        """A finished thread of the same rows, which stand together from a row of the op table on."""
+        """A finished thread of the same rows, at consecutive rows of the op table."""
         other = Thread(self.id, self.name, [])
         other.row_count, other.notes, other.sources = self.row_count, self.notes, self.sources
         other.chunks = [(0, row, self.row_count)] * (self.row_count > 0)
@@ -185,6 +185,6 @@ class Thread:
         raise IndexError(f"row {row} of thread {self.name} is not in the op table")
 
     def find_index(self, row: int) -> int:
-        """The row index of a row of the op table, which is one of this thread."""
+        """The index in this thread of one of its rows of the op table."""
         first, at, _ = self.chunks[bisect_right(self.chunks, row, key=itemgetter(1)) - 1]
         return first + row - at

@@ -3,7 +3,7 @@
 |got - expected| <= tolerance * max(1, |expected|), with a tolerance a few times the rounding of the dtype, so that the
 order of a sum does not matter; integers must be equal. nan equals nan and inf equals inf of the same sign.
 
-A difference is told in units of the dtype too: the distance of its neighbours at max(1, |expected|). A few roundings on the
+A difference is given in units of the dtype too: the distance of its neighbours at max(1, |expected|). A few roundings on the
 way to a float, or one to a whole number, explain no more than `ROUNDINGS` units.
 """
 

@@ -27,7 +27,7 @@ class Deferred(Generic[T]):
         return self._compute is None
 
     def make(self) -> T:
-        """The value. Errors: those of `compute`, which is then called again the next time."""
+        """The value. Errors: those of `compute`; the next time it is called again."""
         if self._compute is not None:
             self._value = self._compute()
             self._compute = None

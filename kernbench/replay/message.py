@@ -63,11 +63,11 @@ class Message:
 
 
 def last_stage(program: Program, plan: int) -> int | None:
-    """The row of the op table that is the last stage of a plan of one token; None as long as it is not there."""
+    """The row of the op table of the last stage of a plan of one token; None until it exists."""
     return int(program.token_end[program.plan_start[plan]]) - 1 if plan < len(program.plan_rows) else None
 
 
 def row_of(program: Program, thread: int, row: int) -> int | None:
-    """The row of the op table of a row of a thread; None as long as it is not there."""
+    """The row of the op table of a row of a thread; None until it exists."""
     found = program.threads[thread]
     return found.find_row(row) if row < found.row_count - found.pending_rows else None

@@ -52,12 +52,12 @@ class PeMemory:
         self._memory.write(va, data)
 
     def write_tcm(self, address: int, data: np.ndarray) -> None:
-        """Write elements to TCM, row-major; at address 0 there are none."""
+        """Write elements to TCM, row-major; nothing at address 0."""
         if address:
             self._tcm.write(address, data)
 
     def begin_composite(self, note: Composite, plan: int, arrays: Sequence[np.ndarray | None]) -> TiledComposite:
-        """Start a composite; `arrays` are its operands as far as they are not streamed."""
+        """Start a composite; `arrays` are its operands that do not stream."""
         raw = self._store.raw
         views = Window(raw, self._translate), Window(raw, partial(_in_tcm, self._node))
         found = TiledComposite(self._program, plan, self._thread, note, arrays, *views)

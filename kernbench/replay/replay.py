@@ -26,7 +26,7 @@ class Performer(Protocol):
     """The object that computes the notes of a thread. `plan` is the plan that the row of a note starts, NONE for none."""
 
     def begin(self, note: Composite, plan: int, /) -> None:
-        """Start a composite, which is performed when it has ended."""
+        """Start a composite; it is performed when it has ended."""
         ...
 
     def perform(self, note: Note, plan: int, /) -> None:

@@ -299,7 +299,7 @@ def _range(grid: Grid, down: int, across: int) -> tuple[slice, slice]:
 
 
 def _times(of_rows: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The times of rows; NEVER for one that has not come so far, or that is no row."""
+    """The times of rows; NEVER for a row still to come, or for none."""
     known = (rows >= 0) & (rows < len(of_rows))
     found = np.where(known, of_rows[np.where(known, rows, 0)] if len(of_rows) else NEVER, NEVER)
     return np.where(found < 0, NEVER, found)

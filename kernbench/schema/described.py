@@ -47,7 +47,7 @@ def describe_fields(model: type[BaseModel]) -> list[DescribedField]:
 
 
 def as_text(value: object) -> str:
-    """A checked value as it stands in YAML, in one line."""
+    """A checked value in the form of YAML, in one line."""
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, bool | None):

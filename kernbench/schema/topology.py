@@ -28,7 +28,7 @@ def load_tree(path: Path, overrides: Mapping[str, object]) -> Marked:
 
 
 def family_of(tree: Marked, known: Iterable[str]) -> str:
-    """The family a topology names. Errors: InputError if there is none or it is unknown."""
+    """The family a topology names. Errors: InputError for a missing or an unknown one."""
     node = tree.value.get("family")
     names = list(known)
     if node is None:

@@ -65,7 +65,7 @@ def extract_subgraph(
 
 @jit
 def find_gates(start: np.ndarray, before: np.ndarray, gate: np.ndarray) -> np.ndarray:
-    """int64[node] the first of the gates that each node leads to, NONE if there is none.
+    """int64[node] the first of the gates that each node leads to, else NONE.
 
     `gate`: int64[node] which gate a node is, in the order in which they come, or NONE.
     """

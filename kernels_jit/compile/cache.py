@@ -192,7 +192,7 @@ def _write(path: Path, content: bytes, modified: int | None = None) -> None:
 
 
 def _processor() -> str:
-    """The properties of the processor on which compiled code depends, as far as the system gives them."""
+    """The properties of the processor on which compiled code depends, those that the system gives."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             told = next((line for line in lines if line.startswith(("flags", "Features"))), "")

@@ -1,4 +1,4 @@
-"""A pause of Python's garbage collector while objects are made by the million of which few are garbage."""
+"""A pause of Python's garbage collector while millions of objects are made and few become garbage."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def row_at(kind: np.dtype) -> Callable[[Any, Any], Any]:
 
 
 def indexed_row_at(kind: np.dtype) -> Callable[[Any, Any], Any]:
-    """A function of ((pointer, index pointer), number) that returns the record of which the index has the number."""
+    """A function of ((pointer, index pointer), number) that returns the record whose number the index has there."""
     return _indexed_view(kind) if _INTERPRETED else intrinsic(_indexed(kind))  # type: ignore[return-value]
 
 

@@ -19,7 +19,7 @@ from kernels_jit.compile.progress import note_translation
 
 
 class _NoEnvironments:
-    """Stands for the code generator of an inner function: without machine code there is no place to note its constants."""
+    """Replaces the code generator of an inner function, whose constants have no place without machine code."""
 
     @staticmethod
     def set_env(_name: str, _environment: Any) -> None:

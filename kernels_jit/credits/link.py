@@ -85,13 +85,13 @@ def next_step(flit):
 
 @inlined
 def slot_after(slots, place):
-    """Where the next slot in a buffer stands."""
+    """The place of the next slot in a buffer."""
     return choose(place + BUFFERED_WORDS == slots.end, slots.first, place + BUFFERED_WORDS)
 
 
 @inlined
 def slot_before(slots, place):
-    """Where the slot before stands."""
+    """The place of the slot before."""
     return choose(place == slots.first, slots.end, place) - BUFFERED_WORDS
 
 
@@ -140,7 +140,7 @@ def take_front(m, credit, input_vc, cycle):
 
 @inlined
 def has_credit(m, place, cycle):
-    """Whether the sender of a virtual channel has a credit in a cycle, of which it may know."""
+    """Whether the sender of a virtual channel has a credit in a cycle that it may know of."""
     output_vc = output_vc_at(m, place)
     if CHECKED:
         assert output_vc.credited == 0 or is_back(m, output_vc.back, cycle), (

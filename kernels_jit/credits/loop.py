@@ -17,7 +17,7 @@ from kernels_jit.loop.threads import pool_to_grow
 
 @jit
 def run_with_credits(words: np.ndarray, op: np.ndarray, entry: np.ndarray, times: np.ndarray, most_work: int) -> int:
-    """Run as `loop.run` does, but that no pool of queued flits is needed; STALLED where flits stand for ever."""
+    """Run as `loop.run` does, but that no pool of queued flits is needed; STALLED at a deadlock of flits."""
     m, own, rows = pointer_to(words), pointer_to(times), (pointer_to(op), index_pointer_to(entry))
     state = state_at(m, 0)
     credit = credit_at(m, state.credit)

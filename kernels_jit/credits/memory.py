@@ -62,7 +62,7 @@ def serve_memory(m, op, times, credit, memory, cycle):
 
 @inlined
 def ring_of(credit, memory, port):
-    """Where the ring of the replies of a port stands."""
+    """The place of the ring of the replies of a port."""
     return memory.replies + port * (REPLY_HEAD + credit.reply_packets * REPLY_WORDS)
 
 

@@ -37,7 +37,7 @@ def last_cycle_fs(credit):
 def serve_windows(m, op, times, event_fs):
     """Serve the windows whose cycles all begin before the next event, until enough work is done.
 
-    Returns whether flits stand for ever.
+    Returns whether flits are in a deadlock.
     """
     state = state_at(m, 0)
     credit = credit_at(m, state.credit)

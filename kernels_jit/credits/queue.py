@@ -1,4 +1,4 @@
-"""Queues of a network with credits: transfers that stand before a link or at a memory, in the order of (start, owner)."""
+"""Queues of a network with credits: transfers before a link or at a memory, in the order of (start, owner)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NONE = codes.NONE
 
 @inlined
 def queue_transfer(m, place, number, start_fs):
-    """All flits of a transfer stand before a step of its route from a time on, at a memory or before a link."""
+    """Queue all flits of a transfer before a step of its route from a time on, at a memory or before a link."""
     credit, transfer, hop_code = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), hop_code_of(m, number)
     transfer.arrived, transfer.latest_fs, transfer.from_step, transfer.start_fs = 0, 0, number, start_fs
     start = first_cycle(credit, start_fs)

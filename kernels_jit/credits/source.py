@@ -1,4 +1,4 @@
-"""Sources of a network with credits: they send the packets of transfers that stand before a link, one flit a cycle."""
+"""Sources of a network with credits: they send the packets of transfers before a link, one flit a cycle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Stages of a router with credits that take more than a cycle and are no pipelines: routing and the crossbar.
+"""Stages of a router with credits that take more than a cycle, without pipelining: routing and the crossbar.
 
-A stage takes all that stands before it at once, and takes nothing more before that has left it.
+A stage takes all that waits before it at once, and takes nothing more before that has left it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Requests for the switch of a router with credits. `router` says how they stand in the memory."""
+"""Requests for the switch of a router with credits. `router` says where they are in the memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def request_switch(m, credit, place):
 
 @inlined
 def request_place(credit, output, into):
-    """Where the place and the rank stand of the input VC that requests an output from an input."""
+    """The addresses of the place and the rank of the input VC that requests an output from an input."""
     return credit.switch_requests + PORTS_MOST + 2 * (output * PORTS_MOST + into)
 
 

@@ -1,6 +1,6 @@
 """VC allocation in a router with credits: heads request output VCs, and the free ones of each output are granted.
 
-The requests stand in `credit.vc_requests`.
+The requests are in `credit.vc_requests`.
 """
 
 from __future__ import annotations

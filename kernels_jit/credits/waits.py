@@ -1,6 +1,6 @@
 """What flits of a network with credits wait for, by the link that they want: counted only where `credit.waits` is a place.
 
-A router is looked at before it is served in a cycle, and again after: so the rules of routers stand in `router` alone.
+A router is looked at before it is served in a cycle, and again after: so the rules of routers are in `router` alone.
 For each virtual channel with a flit that can be seen, a cycle is charged to one cause; flits behind the first are queueing.
 Where a packet forks, each copy has a front of its own, with the flits of the packet behind it; later packets are behind one.
 """
@@ -52,7 +52,7 @@ _MEMORY, _SOURCE = word_of(r.WAITS, "memory"), word_of(r.WAITS, "source")
 
 @inlined
 def charge(m, credit, link, cause, flits, fs):
-    """A time is spent for a cause, by so many flits that want a link or wait in the buffer behind it."""
+    """Charge a time to a cause, for each of the flits that want a link or wait in the buffer behind it."""
     number = (link.station - state_at(m, 0).stations) // STATION_WORDS
     at = credit.waits + number * WAITS_WORDS + cause
     low = m[at] + flits * (fs & _LOW)

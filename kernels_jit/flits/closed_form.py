@@ -70,7 +70,7 @@ def has_closed_form(m, first, flits, last_bytes):
 
 @inner
 def uncontended_end(m, first, end, flits, last_bytes, stripe, start, sign):
-    """When the last flit of an uncontended transfer lands that stands before step `first` at `start`; `end` is after its last.
+    """When the last flit of an uncontended transfer lands, from before step `first` at `start`; `end` is after its last.
 
     What lands after the end of the clock lands at NEVER. `sign` is that of `occupy`. The closed form holds (`has_closed_form`).
     """
@@ -80,7 +80,7 @@ def uncontended_end(m, first, end, flits, last_bytes, stripe, start, sign):
 
 @inner
 def landing_bound(m, first, end, flits, last_bytes, stripe, start):
-    """A time before which a transfer does not land that stands before step `first` at `start`, however contended.
+    """A time before which a transfer from before step `first` at `start` does not land, however contended.
 
     Proof in docs/engine.md, "Landing bounds". Flits that cannot change places land no sooner than uncontended ones. Those
     that stand before a striped memory together can, if the last is short: then the bound is that of the full flits by
@@ -174,7 +174,7 @@ def _channel(m, step, stripe, j):
 
 @inner
 def _leave_source(m, step, stripe, flits, service, final, sign):
-    """Flits that stand before a striped memory together are served: one of any size, or more that take as long as full ones."""
+    """Serve flits that come to a striped memory together: one of any size, or more that take as long as full ones."""
     if sign == KEEP:
         return
     stripes = step.stripes
@@ -208,7 +208,7 @@ def _land_striped(m, step, stripe, flits, service, final, n, last, sign):
 
 @inner
 def _served(m, n, count, service, first, i):
-    """When a channel has served flit i of lines of arrivals, the last of `count` of which `first` is the first."""
+    """When a channel has served flit i of lines of arrivals, the last of `count` that begin with `first`."""
     lines = offset(m, state_at(m, 0).terms)
     slopes = offset(lines, state_at(m, 0).max_steps)
     top = _NONE

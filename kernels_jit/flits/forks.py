@@ -41,7 +41,7 @@ def pass_fork(m, pool, place, left, arrival):
 
 @inner
 def copy_flit(m, pool, place, count, left, arrival):
-    """Copies of a flit go on to so many branches, from that at a place on. Returns SERVED_ALL, or FULL before all have one."""
+    """Send copies of a flit to `count` branches, from that at a place on. Returns SERVED_ALL, or FULL before all have one."""
     state = state_at(m, 0)
     while count > 0:
         branch = transfer_at(m, place)
@@ -92,7 +92,7 @@ def _enter(m, pool, port, entry, owner, fs, is_gated):
 
 @inner
 def release_gathered(m, transfer):
-    """All flits of a transfer have come to a store-and-forward node where it forks: they stand before all its branches."""
+    """All flits of a transfer have come to a store-and-forward node where it forks: queue them before all branches."""
     place = transfer.branch
     for _ in range(route_at(m, transfer.route).forks):
         branch = transfer_at(m, place)

@@ -72,7 +72,7 @@ def check_channels(m, step):
 def renew_hops(words: np.ndarray, start: int, rows: int) -> None:
     """Write new ports for those transfers of a block that are in the network, because ports have moved.
 
-    Arguments: int64[word] memory, place of the first of so many transfers.
+    Arguments: int64[word] memory, place of the first transfer, number of transfers.
     """
     m = pointer_to(words)
     size = transfer_at(m, start).words

@@ -16,7 +16,7 @@ _NONE = codes.NONE
 
 @inner
 def enter(m, op, place):
-    """All flits of a transfer stand before its first station since its start. If anything follows from it, it gets a bound."""
+    """Queue all flits of a transfer before its first station from its start on. It gets a bound if anything follows."""
     transfer = transfer_at(m, place)
     if CHECKED:
         assert transfer.closed == 0, "a transfer in closed form enters the network"

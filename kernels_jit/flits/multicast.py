@@ -124,7 +124,7 @@ def _send_header(m, op, times, place, count, start_fs):
 
 @inner
 def _queue_branches(m, first, start_fs):
-    """The branches that begin at the source stand before links with credits."""
+    """Queue the branches that begin at the source before links with credits."""
     place = first
     while route_at(m, transfer_at(m, place).route).parent == _NONE:
         onward = transfer_at(m, place).next

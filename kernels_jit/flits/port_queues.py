@@ -56,7 +56,7 @@ def note_arrival(m, rank, fs):
 
 @inner
 def inject(m, transfer, number, fs):
-    """All flits of a transfer stand before step `number` from `fs` on, or those of a read begin to come to its memory."""
+    """Queue all flits of a transfer before step `number` from `fs` on, or begin those of a read at its memory."""
     step, flits = step_at(m, number), transfer.flits
     hop = hop_of(m, transfer, number)
     transfer.arrived = 0
@@ -181,7 +181,7 @@ def take_block(m, pool, port):
 
 @inner
 def leave_block(m, pool, port):
-    """Free the block of which a port's queue has just left the last flit, and go on to the next."""
+    """Free the block whose last flit a port's queue has just left, and go on to the next."""
     state, head = state_at(m, 0), port.head
     block = (head - 1) & -BLOCK
     if head == port.tail:

@@ -105,7 +105,7 @@ def is_even(m, first, end, flits, last_bytes):
 def mark_in_use(m, op, times, transfer):
     """Count a transfer as a user of its stations and revoke reservations there. Returns whether it has them to itself.
 
-    The channels of a striped memory are always used together: the first stands for all.
+    The channels of a striped memory are always used together: the first represents all.
     """
     free = True
     for number in range(transfer.first_step, transfer.end_step):

@@ -159,7 +159,7 @@ def leave_port(m, pool, port):
 
 @inlined
 def service_of(m, station, transfer, left):
-    """How long a station serves a flit of a transfer after which so many come."""
+    """How long a station serves a flit of a transfer, by the number of flits after it."""
     service = station.full_fs
     if left == 0:
         service = service_fs(m, station, transfer.last_bytes)

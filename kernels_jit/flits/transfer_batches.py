@@ -190,7 +190,7 @@ def roll_back_tokens(m, op, times, place):
 
 @inner
 def requeue_tokens(m, op, number, job, tokens):
-    """Return tokens that come after that of a job to their plan's entry in a server's queue, of which it is the head."""
+    """Return tokens that come after that of a job to their plan's entry at the head of a server's queue."""
     server = server_at(m, server_of(m, op, job.row))
     queued = server.first
     if is_of_plan(m, queued, number):
@@ -220,7 +220,7 @@ def retarget_to_row(m, op, transfer, row, begun):
 
 @inner
 def start_fs_of(m, op, row, begun):
-    """When the flits of a row that began at a time stand before their first station."""
+    """When the flits of a row that began at a time come to their first station."""
     arrival_fs = arrival_fs_of(m, op, row, begun)
     return min(arrival_fs + step_at(m, route_at(m, move_at(op, row).route).start).overhead_fs, NEVER)
 

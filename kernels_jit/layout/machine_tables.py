@@ -20,7 +20,7 @@ class Routes(NamedTuple):
     """Interned routes: the stations a payload passes, and what a round trip adds at either end.
 
     A route to many destinations is several routes whose numbers follow each other, its *branches*: a tree that is cut where it
-    forks and where a destination is. Its number is that of the first. Branches that begin where another ends stand together.
+    forks and where a destination is. Its number is that of the first. Branches that begin where another ends are consecutive.
     """
 
     start: np.ndarray  # int64[route + 1] first step of a route

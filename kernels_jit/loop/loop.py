@@ -4,7 +4,7 @@ Map: `advance` looks at the earliest event and at the earliest time at which a t
 is done (`events`): deliveries, completions and wake-ups go to `servers` and `threads`. Otherwise the network is served up to
 that time, which either lands the transfer (and so makes events) or tells when it can land at the soonest. Networks with
 credits have a loop of their own (`credits.loop`), so that either is compiled without the other. What was tried, with figures,
-stands in docs/engine.md.
+is in docs/engine.md.
 """
 
 from __future__ import annotations

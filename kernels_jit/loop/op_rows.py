@@ -65,7 +65,7 @@ def find_wrong_arrival(
     branches: np.ndarray,
     destinations: np.ndarray,
 ) -> tuple[int, int]:
-    """The first row from `first` on that is no legal part of a transfer to many, as (row, what is wrong), or (NONE, NONE).
+    """The first row from `first` on that breaks a rule of transfers to many, as (row, what is wrong), or (NONE, NONE).
 
     Arguments: int64[entry, ROW_WIDTH] and int32[row] op table, int64[entry] and int32[row] threads, int, int64[route] twice
     (see `machine_tables.Routes`). In a thread, a MOVE to n destinations is followed by n rows ARRIVE; a stage of a plan is not.

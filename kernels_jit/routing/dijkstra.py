@@ -20,7 +20,7 @@ def sparse_distances(
 ) -> np.ndarray:
     """int64[node] distances over CSR rows: start int64[node + 1], neighbour int64[m], weight int64[m] > 0.
 
-    With a target, only those up to the target's are final; -1 stands for none.
+    With a target, only those up to the target's are final; -1 means none.
     """
     distance = np.full(len(start) - 1, FAR, np.int64)
     heap_distance, heap_node = np.empty((2, len(neighbour) + 1), np.int64)
@@ -158,7 +158,7 @@ def walk(last: np.ndarray, edge_src: np.ndarray, source: int, target: int) -> np
 
 @jit
 def _walk(last, edge_src, source, target, way):
-    """Write the path to the end of `way`. Returns where it begins, -1 if there is none."""
+    """Write the path to the end of `way`. Returns where it begins, else -1."""
     first, node = len(way), target
     while node != source:
         if last[node] < 0:

@@ -77,7 +77,7 @@ def await_exit(m, op, times, plan, place):
 
 @inner
 def last_row(job, plan):
-    """The last row in its plan's chain of a job that stands at the first."""
+    """The last row in its plan's chain of a job at the first."""
     return job.row + plan.chain_rows - 1
 
 
@@ -261,7 +261,7 @@ def return_to_server(m, op, times, plan, place, end):
 def remove_future_tokens(m, op, times, plan):
     """Remove the jobs from the end of a plan's chain that have not come to it yet. Returns the first of them, or NONE.
 
-    They stand at the row before the chain again.
+    They are at the row before the chain again.
     """
     rows, before, place = plan.chain_rows, _NONE, plan.chain_first
     while place != _NONE and has_come(m, times, job_at(m, place)):

@@ -67,7 +67,7 @@ def request(m, op, times, place, now):
 
 @inner
 def join(m, op, times, server, place, now):
-    """Come to the end of a server's queue, which is in no chain any longer."""
+    """Come to the end of a server's queue and leave its chain."""
     if server.chain != _NONE:
         transfer = plan_at(m, server.chain).transfer
         if transfer != _NONE:  # a batch rests on its chain, so it is split first
