@@ -47,7 +47,10 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = (
     README,
-    *(ROOT / "docs" / f"{name}.md" for name in ("analytic", "library", "networks", "output", "probe", "pto", "show", "traces")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("analytic", "library", "networks", "output", "probe", "pto", "show", "traces")
+    ),
     *sorted((ROOT / "docs" / "tutorials").glob("[a-z]*.md")),
 )  # each a script of its own
 ALONE = ("tanto-author",)  # pages that begin in an empty folder
