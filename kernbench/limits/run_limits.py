@@ -45,7 +45,7 @@ def read_time_limit(given: float | str | None) -> float | None:
     return seconds
 
 
-def read_op_limit(given: int | None) -> int | None:
+def read_op_limit(given: object) -> int | None:
     """A number of operations. Errors: ValueError."""
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
         raise ValueError(f"op limit: got {shorten(given)!r}, expected a whole number of operations, 1 or more")
