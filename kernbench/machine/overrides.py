@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from kernbench.errors import InputError, find_nearest, shorten
 
@@ -16,6 +16,7 @@ TOPOLOGY = "topology."
 FEW = 6  # of the fields, which are about a hundred
 
 Setting = TypeVar("Setting")
+Keys = Iterable[object]
 
 
 def read_overrides(given: Mapping[str, Setting] | None) -> dict[str, Setting]:
@@ -50,9 +51,12 @@ def split_settings(
     return parameters, read_overrides(dict(both))
 
 
-def _check_mapping(given: Mapping[str, object] | None, name: str, example: str) -> None:
-    if given is not None and not (isinstance(given, Mapping) and all(isinstance(one, str) for one in given)):
-        raise InputError(f"{name} must map names to values, as {{{example!r}: 64}}; got {shorten(repr(given))}")
+def _check_mapping(given: object, name: str, example: str) -> None:
+    if given is None or (isinstance(given, Mapping) and all(isinstance(one, str) for one in cast("Keys", given))):
+        return
+    raise InputError(
+        f"{name} must map names to values, as {{{example!r}: 64}}; got {shorten(repr(cast('object', given)))}"
+    )
 
 
 def check_names(

@@ -72,6 +72,14 @@ def test_filters_are_one_in_brushes_table_and_address(page: Page, address: str) 
     page.wait_for_url(lambda url: "f." not in url)
 
 
+@pytest.mark.parametrize("micro", ["u", "\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}"])
+def test_filters_take_units_and_either_letter_of_micro(page: Page, address: str, micro: str) -> None:
+    page.goto(f"{address}#/sweep/swept")
+    page.wait_for_selector(".table tbody tr")
+    page.get_by_label("Filter latency_ns", exact=True).fill(f">1_000_000{micro}s")
+    page.wait_for_selector("text=0 of 12 points", timeout=5000)
+
+
 def test_a_brush_over_the_plot_filters_both_columns_and_a_double_click_ends_it(page: Page, address: str) -> None:
     page.goto(f"{address}#/sweep/swept?x=M&y=latency_ns")
     page.wait_for_selector(".table tbody tr")

@@ -22,7 +22,7 @@ function unitsOf(unit: string): Units | undefined {
 /** A number in a unit: a plain one as it is, one with another unit of the same dimension converted; NaN if it is neither. */
 export function readNumber(text: string, unit: string | null): number {
   const plain = Number(text || NaN);
-  const [, digits, got] = QUANTITY.exec(text) ?? [];
+  const [, digits, got] = QUANTITY.exec(text.replace("\u03bc", "\u00b5")) ?? []; // the Greek letter for the micro sign
   if (!Number.isNaN(plain) || !digits || !got || unit === null) return plain;
   const units = unitsOf(unit);
   const [from, to] = [units?.[got], units?.[unit]];
