@@ -16,7 +16,7 @@ import click
 from kernbench import library
 from kernbench.cli.main import COMMANDS, kernbench
 from kernbench.machine.families.registry import FAMILIES
-from kernbench.machine.model_sheets import read_model_sheet, standard_parts
+from kernbench.machine.sheets.model_sheets import read_model_sheet, standard_parts
 from kernbench.schema.described import SHEETS, DescribedField, describe_fields
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -21,7 +21,7 @@ from kernbench.analytic.points import read_points
 from kernbench.analytic.resource_load import serial_time, server_load, station_load
 from kernbench.analytic.transfers import write_moves
 from kernbench.errors import RunError
-from kernbench.machine.field_provenance import no_origins
+from kernbench.machine.sheets.field_provenance import no_origins
 from kernbench.program.ops import CLOCK, LONGEST_FS, NONE
 from kernbench.units import FS_PER_NS, format_ns
 

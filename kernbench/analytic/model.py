@@ -13,7 +13,7 @@ from kernbench.analytic.precedence_graph import PrecedenceGraph, build_precedenc
 from kernbench.analytic.rows import Rows, list_rows
 from kernbench.analytic.symbolic_times import Basis
 from kernbench.analytic.transfers import Moves, list_moves
-from kernbench.machine.field_provenance import Origins
+from kernbench.machine.sheets.field_provenance import Origins
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

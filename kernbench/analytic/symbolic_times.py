@@ -17,8 +17,8 @@ import numpy as np
 
 from kernbench.arrays import unique_rows
 from kernbench.components.derived import Origin
-from kernbench.machine.field_provenance import Origins
-from kernbench.machine.flit_service import pad, service_fs
+from kernbench.machine.network.flit_service import pad, service_fs
+from kernbench.machine.sheets.field_provenance import Origins
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -15,7 +15,7 @@ from typing import Any, cast
 from kernbench.errors import InputError, suggest
 from kernbench.library import DEFAULT_TOPOLOGY
 from kernbench.machine.overrides import check_names
-from kernbench.report.text_table import Field
+from kernbench.report.tables.text_table import Field
 from kernbench.sweep.grid.ranges import expand_range, is_range
 from kernbench.units import parse_count, unit_of
 
@@ -85,7 +85,7 @@ EVALUATIONS = {
         settings={"shapes": SHAPES, "variants": TEXTS, "dtype": TEXT, "sips": WHOLE, "cubes": WHOLE, "pes": WHOLE},
         run="kernbench.evaluation.gemm:evaluate_gemm",
         point="kernbench.evaluation.gemm:POINT",
-        plot="kernbench.report.gemm:plot_gemm",
+        plot="kernbench.report.figures.gemm:plot_gemm",
         shown={
             "M": Field("M", "d"),
             "K": Field("K", "d"),
@@ -111,7 +111,7 @@ EVALUATIONS = {
         },
         run="kernbench.evaluation.attention:evaluate_attention",
         point="kernbench.evaluation.attention:POINT",
-        plot="kernbench.report.attention:plot_attention",
+        plot="kernbench.report.figures.attention:plot_attention",
         shown={
             "phase": Field("phase"),
             "users": Field("users", ",d"),
@@ -138,7 +138,7 @@ EVALUATIONS = {
         },
         run="kernbench.evaluation.allreduce:evaluate_allreduce",
         point="kernbench.evaluation.allreduce:POINT",
-        plot="kernbench.report.allreduce:plot_allreduce",
+        plot="kernbench.report.figures.allreduce:plot_allreduce",
         shown={
             "sip_topology": Field("SIPs"),
             "algorithm": Field("algorithm"),

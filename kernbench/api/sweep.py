@@ -11,15 +11,15 @@ from kernbench.api.figure import Figure, choose_figure, draw_figures
 from kernbench.errors import InputError
 from kernbench.machine.overrides import TOPOLOGY, split_settings
 from kernbench.notebook import html_table
-from kernbench.report.objectives import choose_objectives
-from kernbench.report.sensitivity import find_sensitivities
-from kernbench.report.sweep_outputs import find_rows, plot_table, read_report_columns, write_outputs
-from kernbench.report.table import format_value, shown_columns
+from kernbench.report.pages.sweep_outputs import find_rows, plot_table, read_report_columns, write_outputs
+from kernbench.report.tables.sweep_tables import format_value, shown_columns
 from kernbench.report.unequal_work import tell_unequal_work
 from kernbench.sweep.execution.executor import LOCAL
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.request import Request, Target, read_request
+from kernbench.sweep.results.objectives import choose_objectives
 from kernbench.sweep.results.pareto import pareto_front, rank_points
+from kernbench.sweep.results.sensitivity import find_sensitivities
 from kernbench.sweep.run import run_plan
 from kernbench.text import plural
 

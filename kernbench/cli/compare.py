@@ -12,7 +12,7 @@ import click
 from kernbench.cli import options
 from kernbench.cli.screen import say, show, show_first
 from kernbench.errors import InputError, RunError
-from kernbench.report.text_table import Field
+from kernbench.report.tables.text_table import Field
 from kernbench.text import plural
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _show(found: Comparison) -> None:
         say(line)
     moved = found.moved()
     if len(moved):
-        from kernbench.report.moved_points import moved_points
+        from kernbench.report.tables.moved_points import moved_points
 
         show(moved_points(found, moved, MOST_SHOWN))
     for column in found.columns:

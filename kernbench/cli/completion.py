@@ -277,7 +277,7 @@ def _fields(topology: str) -> dict[str, list[str]]:
 
 
 def _find_fields(path: Path) -> dict[str, list[str]]:
-    from kernbench.machine.model_sheets import sheets_of_kind
+    from kernbench.machine.sheets.model_sheets import sheets_of_kind
     from kernbench.machine.topology import read_topology
     from kernbench.schema.described import SHEETS, describe_fields
 

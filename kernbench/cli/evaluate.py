@@ -18,8 +18,8 @@ from kernbench.cli.outputs import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError
 from kernbench.library import DEFAULT_TOPOLOGY
-from kernbench.report.table_files import write_forms
-from kernbench.report.text_table import figures_table
+from kernbench.report.tables.table_files import write_forms
+from kernbench.report.tables.text_table import figures_table
 
 if TYPE_CHECKING:
     import polars

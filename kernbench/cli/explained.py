@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.cli.network_waits import show_network_waits
 from kernbench.cli.screen import say, show_first
-from kernbench.report.text_table import Field
+from kernbench.report.tables.text_table import Field
 
 if TYPE_CHECKING:
     from kernbench.cli.progress import Display

@@ -14,7 +14,7 @@ from kernbench.cli import options
 from kernbench.cli.catalogue import KINDS, TITLES, Entry, list_entries
 from kernbench.cli.screen import complain, say, show
 from kernbench.library import show_path
-from kernbench.report.text_table import Field, figures_table
+from kernbench.report.tables.text_table import Field, figures_table
 from kernbench.user_modules import looking
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernbench.cli.screen import say, show, show_first
-from kernbench.report.text_table import Field, figures_table
+from kernbench.report.tables.text_table import Field, figures_table
 
 COLUMNS = {
     "link": Field("link"),

@@ -73,7 +73,7 @@ EXPLAIN: Option = click.option("--explain", is_flag=True, help="Say where the ti
 
 
 def _read_forms(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
-    from kernbench.report.table_files import read_forms
+    from kernbench.report.tables.table_files import read_forms
 
     return () if text is None else read_forms(text)
 

@@ -13,7 +13,7 @@ import click
 from kernbench.cli.network_waits import show_network_waits
 from kernbench.cli.probe_effort import show_effort
 from kernbench.cli.screen import say, show
-from kernbench.report.text_table import Field, figures_table
+from kernbench.report.tables.text_table import Field, figures_table
 from kernbench.text import plural
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _keep(
     as_json: bool,
 ) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.tables.table_files import write_forms
 
     if out is not None:
         files |= {"flows": str(out / FLOWS), "result": str(out / RESULT)}

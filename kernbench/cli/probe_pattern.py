@@ -12,7 +12,7 @@ import click
 from kernbench.cli.network_waits import show_load_waits, show_network_waits
 from kernbench.cli.probe_effort import show_effort
 from kernbench.cli.screen import say, show
-from kernbench.report.text_table import Field, figures_table
+from kernbench.report.tables.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     from kernbench.traffic.curve import Curve
@@ -74,8 +74,8 @@ def probe_pattern(
 
 def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, forms: Sequence[str], as_json: bool) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.load_curve import plot_load_curve
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.figures.load_curve import plot_load_curve
+    from kernbench.report.tables.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {**curve.to_dict(), "overrides": overrides, "files": files}

@@ -13,7 +13,7 @@ import click
 from kernbench.cli.outputs import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
-from kernbench.report.text_table import Field, TextTable, figures_table
+from kernbench.report.tables.text_table import Field, TextTable, figures_table
 from kernbench.units import format_bytes
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def probe_survey(
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.tables.table_files import write_forms
     from kernbench.traffic.probe_cases import TITLES
     from kernbench.traffic.probe_suite import run_survey
 
@@ -73,7 +73,7 @@ def probe_survey(
 
 def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dict[str, Any]:
     from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.survey import plot_survey
+    from kernbench.report.figures.survey import plot_survey
 
     if out is None:
         return {}

@@ -14,7 +14,7 @@ from kernbench.cli.outputs import show_files
 from kernbench.cli.probe_pattern import CURVE, PLOT, describe_saturation, list_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, shorten
-from kernbench.report.text_table import Field, figures_table
+from kernbench.report.tables.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     import polars
@@ -95,8 +95,8 @@ def _keep(
     as_json: bool,
 ) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.load_curve import plot_load_curves
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.figures.load_curve import plot_load_curves
+    from kernbench.report.tables.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {

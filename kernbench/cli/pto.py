@@ -23,9 +23,9 @@ from kernbench.library import GRAPH_TOPOLOGY
 if TYPE_CHECKING:
     from kernbench.cli.progress import Display
     from kernbench.pto.bench import BenchRun
-    from kernbench.pto.launch import Outcome
-    from kernbench.pto.summary import Summary
-    from kernbench.pto.what_if import Rerun
+    from kernbench.pto.results.summary import Summary
+    from kernbench.pto.results.what_if import Rerun
+    from kernbench.pto.runtime.launch import Outcome
     from kernbench.runs.explanation import Explanation
 
 TOPOLOGY = click.option(
@@ -81,10 +81,10 @@ def replay_command(
     with progress() as display:
         display.say("replaying the graph")
         from kernbench.cli.compiling import announce_compiling
-        from kernbench.pto.graph import load_graph
         from kernbench.pto.replay import replay
-        from kernbench.pto.summary import summarise
-        from kernbench.pto.usage import tell_bottleneck
+        from kernbench.pto.results.summary import summarise
+        from kernbench.pto.results.usage import tell_bottleneck
+        from kernbench.pto.tasks.graph import load_graph
         from kernbench.runs.request import note_replay
 
         found = load_graph(graph)
@@ -197,7 +197,7 @@ def run_command(
 def _check_outputs(out: Path | None, forms: Sequence[str], trace: Path | None, filters: Sequence[str]) -> None:
     """Errors: as of `check_outputs`."""
     from kernbench.cli.traces import check_outputs
-    from kernbench.pto.trace import KINDS
+    from kernbench.pto.results.trace import KINDS
 
     check_outputs(out, forms, trace, filters, KINDS)
 
@@ -207,7 +207,7 @@ def _check_parts(topology: str, fields: Mapping[str, object], filters: Sequence[
     if filters:
         from kernbench.cli.traces import check_parts
         from kernbench.machine import load_machine
-        from kernbench.pto.trace import KINDS
+        from kernbench.pto.results.trace import KINDS
 
         check_parts(load_machine(topology, fields), filters, KINDS)
 
@@ -232,8 +232,8 @@ class _Why:
 
 def _explain(outcome: Outcome, rerun: Rerun, asked: _Asked, display: Display) -> _Why:
     """The what-ifs of a run, which an explanation has too if the run is short, and the explanation."""
-    from kernbench.pto.run_files import explain_graph
-    from kernbench.pto.what_if import find_what_ifs
+    from kernbench.pto.results.run_files import explain_graph
+    from kernbench.pto.results.what_if import find_what_ifs
     from kernbench.runs.explanation import is_long
     from kernbench.runs.metrics import run_metrics
 
@@ -259,7 +259,7 @@ def _prepare(
     """A function that runs the bench on fields of the topology, and the fields that the user has set."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.pto.bench import find_bench, run_bench
-    from kernbench.pto.settings import read_environment
+    from kernbench.pto.runtime.settings import read_environment
 
     found = find_bench(bench)
     fields = read_environment(os.environ) | overrides
@@ -278,8 +278,8 @@ def _prepare(
 
 def _figures_of(run: BenchRun) -> dict[str, Any]:
     """What is told of a run, as plain values."""
-    from kernbench.pto.summary import summarise
-    from kernbench.pto.usage import tell_bottleneck
+    from kernbench.pto.results.summary import summarise
+    from kernbench.pto.results.usage import tell_bottleneck
 
     return {
         "bench": run.bench.name,
@@ -299,7 +299,7 @@ def _figures_of(run: BenchRun) -> dict[str, Any]:
 
 def _show_run(run: BenchRun, told: Mapping[str, Any], settings: str, *, as_json: bool) -> None:
     """Print a run, with what was set. Errors: RunError if its numbers are wrong."""
-    from kernbench.pto.summary import summarise
+    from kernbench.pto.results.summary import summarise
 
     if as_json:
         click.echo(json.dumps(told, default=str))
@@ -333,7 +333,7 @@ def sweep_command(grid: str, as_json: bool, out: Path | None, forms: tuple[str, 
         announce_compiling()
         table = run_task_graphs(found, lambda done, of: display.say(f"{done} of {of} points"))
     from kernbench.atomic_output import write_directory, write_parquet
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.tables.table_files import write_forms
 
     write_directory(out, lambda partial: write_parquet(table, partial / "table.parquet"))
     files = {"table": str(out / "table.parquet")}
@@ -398,12 +398,12 @@ def _keep(
     run: _ToKeep, out: Path | None, forms: Sequence[str], trace: Path | None, filters: Sequence[str]
 ) -> dict[str, str]:
     """Write the files of a run; returns their paths."""
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.tables.table_files import write_forms
 
     files = {} if out is None or run.explanation is None else _keep_directory(run, run.explanation, out)
     files |= write_forms(files, forms)
     if trace is not None:
-        from kernbench.pto.trace import write_trace
+        from kernbench.pto.results.trace import write_trace
 
         write_trace(run.outcome, trace, filters)
         files["trace"] = str(trace)
@@ -412,9 +412,9 @@ def _keep(
 
 def _keep_directory(run: _ToKeep, explanation: Explanation, out: Path) -> dict[str, str]:
     from kernbench.atomic_output import write_json, write_parquet
-    from kernbench.pto.run_files import write_graph_run
-    from kernbench.pto.summary import occupancy_table
-    from kernbench.report.swimlane import draw_swimlane
+    from kernbench.pto.results.run_files import write_graph_run
+    from kernbench.pto.results.summary import occupancy_table
+    from kernbench.report.diagram.swimlane import draw_swimlane
 
     def write(partial: Path) -> None:
         (partial / "swimlane.svg").write_text(draw_swimlane(run.outcome, run.title), encoding="utf-8")

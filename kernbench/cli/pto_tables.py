@@ -7,13 +7,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from kernbench.cli.summary import bottleneck_line
-from kernbench.pto.record import Phase
-from kernbench.report.text_table import KEEP, Column, Field, TextTable, figures_table, list_table
+from kernbench.pto.results.record import Phase
+from kernbench.report.tables.text_table import KEEP, Column, Field, TextTable, figures_table, list_table
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.text import plural
 
 if TYPE_CHECKING:
-    from kernbench.pto.summary import Summary
+    from kernbench.pto.results.summary import Summary
 
 STAGES = {
     "name": Field("stage"),

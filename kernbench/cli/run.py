@@ -161,7 +161,7 @@ def _keep(
 ) -> dict[str, Any]:
     """Explain a run and write its files, as far as is asked for; returns what that adds to the summary."""
     from kernbench.cli.explained import explain_result
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.tables.table_files import write_forms
 
     explanation, table, found = explain_result(result, display, explain=explain, what_if=what_if)
     if out is None:

@@ -17,7 +17,7 @@ from kernbench.characters import show_controls
 from kernbench.text import wrap
 
 if TYPE_CHECKING:
-    from kernbench.report.text_table import Field, TextTable
+    from kernbench.report.tables.text_table import Field, TextTable
 
 COLOURS = {"error:": "red", "warning:": "yellow"}
 
@@ -63,7 +63,7 @@ def show(table: TextTable) -> None:
 
 def show_first(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Field], most: int) -> None:
     """Print the first rows as `figures_table`, and how many more there are."""
-    from kernbench.report.text_table import figures_table
+    from kernbench.report.tables.text_table import figures_table
 
     show(figures_table(rows[:most], fields))
     if len(rows) > most:

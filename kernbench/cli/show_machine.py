@@ -8,8 +8,8 @@ from typing import Any
 from kernbench.cli.shown import Row, Section, Shown, matching
 from kernbench.errors import InputError, suggest
 from kernbench.library import show_path
-from kernbench.machine.field_values import SET_BY_TOPOLOGY, FieldValue, ShownTopology, show_topology
-from kernbench.machine.model_sheets import ModelSheet, read_model_sheet, sheets_of_kind
+from kernbench.machine.sheets.field_values import SET_BY_TOPOLOGY, FieldValue, ShownTopology, show_topology
+from kernbench.machine.sheets.model_sheets import ModelSheet, read_model_sheet, sheets_of_kind
 from kernbench.schema.described import SHEETS, DescribedField
 
 COLUMNS = {"field": "field", "value": "value", "meaning": "meaning", "source": "source"}

@@ -11,7 +11,7 @@ from kernbench import library
 from kernbench.cli.shown import Section, Shown
 from kernbench.errors import InputError
 from kernbench.library import show_path
-from kernbench.machine.field_values import show_topology
+from kernbench.machine.sheets.field_values import show_topology
 from kernbench.runs.bench import find_bench
 from kernbench.schema.described import as_text
 from kernbench.sweep.grid.grid import Axis, Grid, load_grid

@@ -70,7 +70,7 @@ def _near(prefix: str, fields: Sequence[str]) -> Sequence[str]:
 def print_shown(shown: Shown) -> None:
     """Print it on stdout."""
     from kernbench.cli.screen import say, show
-    from kernbench.report.text_table import Field, figures_table
+    from kernbench.report.tables.text_table import Field, figures_table
     from kernbench.text import join_lines
 
     say(f"{shown.name}: {shown.description}", bold=True)

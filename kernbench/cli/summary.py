@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kernbench.report.text_table import TextTable, list_table
+from kernbench.report.tables.text_table import TextTable, list_table
 
 MOST_COLLECTIVES = 6
 

@@ -229,9 +229,9 @@ def _show(
     import polars
 
     from kernbench.cli.outputs import show_files
-    from kernbench.report.markdown_report import find_gaps, tell_free
-    from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
-    from kernbench.report.table_files import write_forms
+    from kernbench.report.pages.markdown_report import find_gaps, tell_free
+    from kernbench.report.pages.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
+    from kernbench.report.tables.table_files import write_forms
     from kernbench.report.unequal_work import tell_unequal_work
     from kernbench.sweep.results.pareto import best_point
 
@@ -264,7 +264,7 @@ def _show_stopped(plan: Plan) -> None:
     """Write the reports of a sweep that has ended at a failure, so that they say why."""
     import polars
 
-    from kernbench.report.sweep_outputs import write_outputs
+    from kernbench.report.pages.sweep_outputs import write_outputs
     from kernbench.sweep.results.file_names import TABLE
 
     table = plan.directory / TABLE
@@ -274,9 +274,9 @@ def _show_stopped(plan: Plan) -> None:
 
 
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
-    from kernbench.report.sensitivity import find_sensitivities
-    from kernbench.report.table import best_points, front_points, sensitivity_table
+    from kernbench.report.tables.sweep_tables import best_points, front_points, sensitivity_table
     from kernbench.sweep.results.pareto import rank_points
+    from kernbench.sweep.results.sensitivity import find_sensitivities
 
     if not len(rank_points(table, objectives[0], 1)):
         return
@@ -297,10 +297,10 @@ def _summary(
     files: Mapping[str, Path],
     best: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    from kernbench.report.markdown_report import find_free
-    from kernbench.report.sensitivity import find_sensitivities
+    from kernbench.report.pages.markdown_report import find_free
     from kernbench.report.unequal_work import find_unequal_work
     from kernbench.sweep.results.pareto import pareto_front
+    from kernbench.sweep.results.sensitivity import find_sensitivities
 
     plan, unequal = result.plan, find_unequal_work(table, objectives)
     return {

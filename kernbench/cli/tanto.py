@@ -274,7 +274,7 @@ class _Runs:
         """Explain a program and write what is to be kept of it; returns what is told of it besides its figures."""
         from kernbench.atomic_output import write_directory
         from kernbench.cli.explained import explain_result
-        from kernbench.report.table_files import write_forms
+        from kernbench.report.tables.table_files import write_forms
         from kernbench.runs.files import write_files
         from kernbench.runs.tanto_run import measure_program
         from kernbench.runs.trace import write_trace
@@ -311,7 +311,7 @@ def _show(result: TantoResult, found: dict[str, Any], place: str, *, as_json: bo
         click.echo(json.dumps(result.to_dict() | found))
         return
     from kernbench.cli.outputs import show_files
-    from kernbench.report.text_table import list_table
+    from kernbench.report.tables.text_table import list_table
 
     say(f"{result.program} on {place}: {result.status}", bold=True)
     lines = [

@@ -15,7 +15,7 @@ from kernbench.program.ops import NONE
 from kernbench.program.program import unrounded_fs
 
 if TYPE_CHECKING:
-    from kernbench.machine.field_provenance import Origins
+    from kernbench.machine.sheets.field_provenance import Origins
     from kernbench.program.program import Program
 
 

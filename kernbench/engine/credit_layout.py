@@ -13,8 +13,8 @@ import numpy as np
 from kernels_jit.layout.codes import NONE
 
 if TYPE_CHECKING:
-    from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.machine import Machine
+    from kernbench.machine.network.flow_control import FlowControl
 
 
 class CreditLayout:

@@ -14,7 +14,7 @@ from kernbench.engine.credit_window import CreditWindow
 from kernbench.engine.second_cache import second_cache_bytes
 from kernbench.errors import LimitError
 from kernbench.limits.memory_budget import check_fits
-from kernbench.machine.flow_control import Allocator, Reuse
+from kernbench.machine.network.flow_control import Allocator, Reuse
 from kernbench.units import format_bytes
 from kernels_jit.compile.bits import GROUP
 from kernels_jit.compile.jit import CHECKED
@@ -25,8 +25,8 @@ from kernels_jit.layout.records import NEVER, word_of, words_of
 
 if TYPE_CHECKING:
     from kernbench.engine.memory import Memory
-    from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.machine import Machine
+    from kernbench.machine.network.flow_control import FlowControl
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
 _TOGETHER_LEAST, _TOGETHER_MOST = 2, 8  # windows

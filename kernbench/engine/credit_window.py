@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.arrays import unique_small
-from kernbench.machine.flit_service import padded_service_fs
+from kernbench.machine.network.flit_service import padded_service_fs
 
 if TYPE_CHECKING:
     from kernbench.engine.credit_layout import CreditLayout
-    from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.machine import Machine
+    from kernbench.machine.network.flow_control import FlowControl
 
 
 class CreditWindow:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.arrays import expand_ranges, unique_rows
-from kernbench.machine.flit_service import service_fs
+from kernbench.machine.network.flit_service import service_fs
 from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import NONE
 from kernels_jit.flits.ports import set_ports

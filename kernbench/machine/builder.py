@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.field_provenance import Provenance, Source
-from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine, Terminal
-from kernbench.machine.quantities import NO_TIME, Rate, Time
+from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.sheets.field_provenance import Provenance, Source
+from kernbench.machine.sheets.quantities import NO_TIME, Rate, Time
 from kernbench.units import FS_PER_NS
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
-    from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.machine import MachineShape
+    from kernbench.machine.network.flow_control import FlowControl
 
 
 # Added to the weight of every link: of equally long paths the one with fewer links is taken, and no weight is 0, so equally

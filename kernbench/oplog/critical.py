@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.uncontended_latency import AS_SLOW, find_uncontended_latency
+from kernbench.machine.network.uncontended_latency import AS_SLOW, find_uncontended_latency
 from kernbench.oplog.causes import Causes, Times
 from kernbench.oplog.utilisation import JOINED, list_parts
 from kernbench.program.ops import NONE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.uncontended_latency import find_uncontended_latency
+from kernbench.machine.network.uncontended_latency import find_uncontended_latency
 from kernbench.oplog.transfer_kinds import LEAD, group_transfers
 from kernbench.program.ops import NONE, Op
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from kernbench.dtypes import numpy_dtype
 from kernbench.errors import shorten
-from kernbench.pto.arguments import check_whole
-from kernbench.pto.fatal import InvalidArgsError
-from kernbench.pto.orchestrator import Backend
-from kernbench.pto.task import (
+from kernbench.pto.runtime.fatal import InvalidArgsError
+from kernbench.pto.runtime.orchestrator import Backend
+from kernbench.pto.tasks.arguments import check_whole
+from kernbench.pto.tasks.task import (
     MOST_BLOCKS,
     PTO2_WORKER_ACCELERATOR,
     PTO2_WORKER_AI_CPU,
@@ -26,7 +26,7 @@ from kernbench.pto.task import (
     UNPINNED,
     Task,
 )
-from kernbench.pto.tensors import (
+from kernbench.pto.tasks.tensors import (
     Param,
     Tensor,
     make_inout_param,
@@ -41,7 +41,7 @@ from kernbench.pto.tensors import (
 )
 
 if TYPE_CHECKING:
-    from kernbench.pto.orchestrator import Orchestrator
+    from kernbench.pto.runtime.orchestrator import Orchestrator
 
 __all__ = [
     "PTO2_SCOPE",

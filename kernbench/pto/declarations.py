@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
-from kernbench.pto.orchestrator_thread import Backend
+from kernbench.pto.runtime.orchestrator_thread import Backend
 from kernbench.schema.guards import is_mapping, is_number, is_whole
 
 NEEDED = ("KERNELS", "ORCHESTRATION", "RUNTIME_CONFIG", "ALL_CASES", "generate_inputs", "compute_golden")

@@ -19,17 +19,17 @@ import numpy as np
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.families.ascend.places import CUBE, AscendPlaces, CorePlace
-from kernbench.machine.intents import Intent, RouteKind
+from kernbench.machine.network.intents import Intent, RouteKind
 from kernbench.pto.declarations import check_keys, check_whole
-from kernbench.pto.memory import in_heap
-from kernbench.pto.tensors import ParamKind, Tensor
+from kernbench.pto.tasks.memory import in_heap
+from kernbench.pto.tasks.tensors import ParamKind, Tensor
 from kernbench.schema.guards import is_list, is_mapping, is_number
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
-    from kernbench.pto.task import Task
+    from kernbench.pto.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)

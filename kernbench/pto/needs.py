@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kernbench.pto.fatal import FatalCode, FatalError
+from kernbench.pto.runtime.fatal import FatalCode, FatalError
 
 TASKS, HEAP_BYTES, DEP_ENTRIES, MAP_ENTRIES = "tasks", "heap_bytes", "dep_entries", "map_entries"
 

@@ -10,14 +10,14 @@ from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.machine.overrides import read_overrides
 from kernbench.modes import Mode
-from kernbench.pto.graph import SHAPES, Graph, load_graph
 from kernbench.pto.kernels import Kernel
-from kernbench.pto.launch import Launch, Outcome
-from kernbench.pto.settings import OF_REPLAYS, SECTION, Settings
-from kernbench.pto.task import Shape, Task, Worker
+from kernbench.pto.runtime.launch import Launch, Outcome
+from kernbench.pto.runtime.settings import OF_REPLAYS, SECTION, Settings
+from kernbench.pto.tasks.graph import SHAPES, Graph, load_graph
+from kernbench.pto.tasks.task import Shape, Task, Worker
 
 if TYPE_CHECKING:
-    from kernbench.pto.orchestrator import Orchestrator
+    from kernbench.pto.runtime.orchestrator import Orchestrator
 
 _WORKERS = {"aic": Worker.CUBE, "aiv": Worker.VECTOR}
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.evaluation.chip_gemm import COLUMNS
-from kernbench.report import colours, style
-from kernbench.report.engineering import PLAIN, named
-from kernbench.report.evaluation_table import check_table
-from kernbench.report.ticks import scale
+from kernbench.report import colours
+from kernbench.report.figures import style
+from kernbench.report.figures.evaluation_table import check_table
+from kernbench.report.figures.ticks import scale
+from kernbench.report.tables.engineering import PLAIN, named
 
 if TYPE_CHECKING:
     import polars

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernbench.report.swept_axes import Swept
+    from kernbench.sweep.results.swept_axes import Swept
 
 # Okabe and Ito's colours, safe for colour-blind readers, orange before the paler ones; then darker ones.
 CATEGORIES = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernbench.report.swept_axes import Swept, find_swept, short_name
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import answerable
+from kernbench.sweep.results.swept_axes import Swept, find_swept, short_name
 from kernbench.sweep.row import COLUMNS
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.machine.flit_service import padded_service_fs
 from kernbench.machine.machine_tables import make_link_table, make_node_table, make_part_table
+from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.runs.file_names import HELD, LINKS, NODES, PARTS, SERVICES, TRANSFERS

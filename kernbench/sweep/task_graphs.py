@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from kernbench import library
 from kernbench.errors import InputError
 from kernbench.pto.bench import PtoBench, find_bench, run_bench
-from kernbench.pto.fatal import FatalCode, FatalError
-from kernbench.pto.summary import summarise
+from kernbench.pto.results.summary import summarise
+from kernbench.pto.runtime.fatal import FatalCode, FatalError
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Grid, load_grid
 from kernbench.sweep.point import TOPOLOGY

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.flit_service import padded_service_fs
+from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows

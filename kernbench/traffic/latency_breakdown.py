@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.machine.uncontended_latency import find_uncontended_latency
+from kernbench.machine.network.uncontended_latency import find_uncontended_latency
 from kernbench.oplog.utilisation import JOINED
 from kernbench.traffic.flow_routing import Agent, FlowRoute
 from kernbench.traffic.lower import PE_LEAD

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.machine import Machine
-    from kernbench.machine.uncontended_latency import UncontendedLatency
+    from kernbench.machine.network.flow_control import FlowControl
+    from kernbench.machine.network.uncontended_latency import UncontendedLatency
 
 
 def find_router_fs(machine: Machine, latency: UncontendedLatency, start_fs: int, flits: int) -> int:

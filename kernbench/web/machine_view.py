@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kernbench.machine import load_machine
 from kernbench.machine.machine_tables import make_link_table, make_node_table, tell_machine
-from kernbench.report.arrow import to_arrow
+from kernbench.report.pages.arrow import to_arrow
 
 
 class MachineView:

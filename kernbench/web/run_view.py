@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, shorten
-from kernbench.report.arrow import to_arrow
+from kernbench.report.pages.arrow import to_arrow
 from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet

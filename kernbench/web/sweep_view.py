@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten
 from kernbench.report.colours import tell_axes
-from kernbench.report.objectives import default_objectives
-from kernbench.report.page_data import describe_sweep, find_parameters, make_arrow
-from kernbench.report.swept_axes import find_swept
+from kernbench.report.pages.page_data import describe_sweep, find_parameters, make_arrow
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import read_sealed_parquet
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.sweep.results.manifest import read_manifest
+from kernbench.sweep.results.objectives import default_objectives
+from kernbench.sweep.results.swept_axes import find_swept
 from kernbench.web.sources import SweepSource
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from kernbench.analytic.stage_times import list_stage_times
 from kernbench.analytic.start_to_end_paths import StartToEndPaths
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
-from kernbench.machine.field_provenance import no_origins
+from kernbench.machine.sheets.field_provenance import no_origins
 from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
 from tests.engine.strategies import programs

@@ -11,7 +11,7 @@ from kernbench.analytic.resource_load import server_load, station_load
 from kernbench.analytic.transfers import write_moves
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
-from kernbench.machine.field_provenance import no_origins
+from kernbench.machine.sheets.field_provenance import no_origins
 from tests.engine.strategies import programs
 
 

@@ -73,7 +73,7 @@ def _save(_figure: object, stem: Path) -> list[Path]:
 def test_a_sweep_writes_the_plots_of_the_command_line(
     swept: kernbench.SweepResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernbench.report.style.save", _save)
+    monkeypatch.setattr("kernbench.report.figures.style.save", _save)
     paths = swept.plot(tmp_path / "plots")
     assert {"pareto (svg)", "lines (svg)", "front", "report", "page"} <= paths.keys()
     assert paths["report"].is_file()

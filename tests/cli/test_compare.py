@@ -9,8 +9,8 @@ import pytest
 
 from kernbench import compare
 from kernbench.cli.main import main
-from kernbench.report.moved_points import moved_points
-from tests.report.tables import table
+from kernbench.report.tables.moved_points import moved_points
+from tests.report.sample_tables import table
 
 
 def keep(directory: Path, made: polars.DataFrame) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from kernbench.cli.main import main
 from kernbench.library import find
-from kernbench.pto.what_if import CLOCKS, CORES, FASTER, LARGER
+from kernbench.pto.results.what_if import CLOCKS, CORES, FASTER, LARGER
 from kernbench.runs.explained_files import add_explanation
 from kernbench.runs.request import plan_repetition
 from kernbench.web.run_view import RunView

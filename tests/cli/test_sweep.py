@@ -30,7 +30,7 @@ def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr("kernbench.runs.run.run_bench", run_bench)
     monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
-    monkeypatch.setattr("kernbench.report.style.save", save)
+    monkeypatch.setattr("kernbench.report.figures.style.save", save)
     return ran
 
 

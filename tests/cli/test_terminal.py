@@ -8,7 +8,7 @@ import pytest
 
 from kernbench.cli import screen
 from kernbench.cli.main import main
-from kernbench.report.text_table import Line, TextTable
+from kernbench.report.tables.text_table import Line, TextTable
 from kernbench.text import count_cells, wrap
 
 WIDTHS = (80, 100, 120)

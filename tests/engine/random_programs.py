@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernbench.machine.multicast_tree import find_tree
+from kernbench.machine.network.multicast_tree import find_tree
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import ZERO, Thread

@@ -9,7 +9,7 @@ import pytest
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
 from kernbench.machine import load_machine
-from kernbench.machine.routes import Routing
+from kernbench.machine.network.routes import Routing
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import FlowResult, run_flows
 from tests.engine.difference import describe_difference

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.machine.intents import Intent, RouteKind
+from kernbench.machine.network.intents import Intent, RouteKind
 from kernbench.machine.variants import Variants
-from tests.machine.test_field_provenance import look
+from tests.machine.sheets.test_field_provenance import look
 
 TOPOLOGIES = ["tiny", "sip_2x4x4"]
 

@@ -7,8 +7,8 @@ import pytest
 from kernbench.engine.agents import Agents
 from kernbench.errors import InputError, RunError
 from kernbench.pto.bench import find_bench, list_benches, run_bench
-from kernbench.pto.fatal import FatalCode, FatalError
-from kernbench.pto.orchestrator import Backend
+from kernbench.pto.runtime.fatal import FatalCode, FatalError
+from kernbench.pto.runtime.orchestrator import Backend
 
 SMALL = {"paged-attention": "Case1", "flash-attention": "Small"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.pto.graph import GraphTask
 from kernbench.pto.kernels import Kernel, Load, Store, Vector
-from kernbench.pto.task import Shape, Task
-from kernbench.pto.tensors import make_input_param, make_output_param, make_tensor_external
+from kernbench.pto.tasks.graph import GraphTask
+from kernbench.pto.tasks.task import Shape, Task
+from kernbench.pto.tasks.tensors import make_input_param, make_output_param, make_tensor_external
 
 GIVEN, WRITTEN = (make_tensor_external(address, (1000,), 1) for address in (1 << 20, 1 << 21))
 

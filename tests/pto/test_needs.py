@@ -19,7 +19,7 @@ from kernbench.pto.api import (
     pto2_rt_submit_task,
     pto2_rt_submit_task_clustered,
 )
-from kernbench.pto.fatal import FatalError
+from kernbench.pto.runtime.fatal import FatalError
 from tests.pto.graphs import run
 
 FIELDS = {

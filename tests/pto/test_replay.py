@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.pto.graph import SHAPES, read_graph
 from kernbench.pto.replay import replay
-from kernbench.pto.scheduler import LANES
-from kernbench.pto.summary import FS_PER_US, summarise
+from kernbench.pto.results.summary import FS_PER_US, summarise
+from kernbench.pto.runtime.scheduler import LANES
+from kernbench.pto.tasks.graph import SHAPES, read_graph
 from tests.pto.graphs import random_graph
 
 

@@ -37,14 +37,14 @@ from kernbench.pto.api import (
     pto2_rt_wait_cluster,
     publish_task,
 )
-from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
-from kernbench.pto.launch import BuildMode
-from kernbench.pto.memory import HEAP_BASE
-from kernbench.pto.orchestrator import Backend
-from kernbench.pto.record import ORCHESTRATOR, Phase
-from kernbench.pto.summary import occupancy_table
-from kernbench.pto.task import Shape
+from kernbench.pto.results.record import ORCHESTRATOR, Phase
+from kernbench.pto.results.summary import occupancy_table
+from kernbench.pto.runtime.fatal import FatalCode, FatalError, InvalidArgsError
+from kernbench.pto.runtime.launch import BuildMode
+from kernbench.pto.runtime.orchestrator import Backend
+from kernbench.pto.tasks.memory import HEAP_BASE
+from kernbench.pto.tasks.task import Shape
 from tests.engine.difference import describe_difference
 from tests.naive.engine import NaiveEngine
 from tests.pto.graphs import launch, run

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kernbench.report import colours
-from kernbench.report.swept_axes import find_swept
-from tests.report.tables import table
+from kernbench.sweep.results.swept_axes import find_swept
+from tests.report.sample_tables import table
 
 
 def test_axes_have_colours_of_their_own() -> None:

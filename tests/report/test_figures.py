@@ -13,13 +13,14 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kernbench.report import colours, style
-from kernbench.report.heatmap import plot_heat
-from kernbench.report.parallel import plot_parallel
-from kernbench.report.pareto import plot_pareto
-from kernbench.report.plot import plot_latency
+from kernbench.report import colours
+from kernbench.report.figures import style
+from kernbench.report.figures.heatmap import plot_heat
+from kernbench.report.figures.parallel import plot_parallel
+from kernbench.report.figures.pareto import plot_pareto
+from kernbench.report.figures.plot import plot_latency
 from kernbench.sweep.grid.grid import Objective
-from tests.report.tables import table
+from tests.report.sample_tables import table
 
 LATENCY, RATE = Objective("latency_ns"), Objective("achieved_tflops", least=False)
 NAMES = [f"a_variant_whose_name_has_forty_letters__{i}" for i in range(5)]

@@ -15,14 +15,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from kernbench.characters import visible
-from kernbench.report import style
-from kernbench.report.html_report import write_page
-from kernbench.report.markdown_report import write_report
-from kernbench.report.svg import Svg
-from kernbench.report.sweep_outputs import choose_objectives, write_outputs
+from kernbench.report.diagram.svg import Svg
+from kernbench.report.figures import style
+from kernbench.report.pages.html_report import write_page
+from kernbench.report.pages.markdown_report import write_report
+from kernbench.report.pages.sweep_outputs import choose_objectives, write_outputs
 from kernbench.sweep.grid.grid import load_grid
-from tests.report.pages import read_points, read_state
-from tests.report.tables import table
+from tests.report.sample_pages import read_points, read_state
+from tests.report.sample_tables import table
 
 TEXTS = (
     "a|b\\|c\\",

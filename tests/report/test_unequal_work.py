@@ -7,7 +7,7 @@ import pytest
 
 from kernbench.report.unequal_work import UnequalWork, find_unequal_work, tell_unequal_work
 from kernbench.sweep.grid.grid import Objective
-from tests.report.tables import table
+from tests.report.sample_tables import table
 
 LATENCY, COST = Objective("latency_ns"), Objective("topology.hbm.channel_gbs")
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from kernbench.components import dropin
 from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.load import model_files
-from kernbench.machine.model_sheets import read_model_sheet, standard_parts
+from kernbench.machine.sheets.model_sheets import read_model_sheet, standard_parts
 from kernbench.schema.described import as_text, describe_fields
 from kernbench.schema.fields import Bytes, Count, CyclesOrZero, Mm, Ns
 from kernbench.schema.model import Model

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars
 
-from tests.report.tables import table
+from tests.report.sample_tables import table
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from kernbench import units
-from kernbench.report.html_report import ASSETS as REPORT
+from kernbench.report.pages.html_report import ASSETS as REPORT
 from kernbench.web.assets import FOLDER, read_assets
 
 PAGE = FOLDER.parent / "page"

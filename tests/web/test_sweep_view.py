@@ -9,7 +9,7 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.web.sources import Sources, SweepSource
 from kernbench.web.sweep_view import describe, load_table
-from tests.report.tables import table
+from tests.report.sample_tables import table
 from tests.web.sweeps import small_table, write_sweep
 
 

@@ -149,8 +149,8 @@ def is_task_graph(name: str) -> bool:
 
 def _run(point: Point) -> TaskGraphResult:
     from kernbench.pto.bench import run_bench
-    from kernbench.pto.summary import summarise
-    from kernbench.pto.usage import find_bottleneck
+    from kernbench.pto.results.summary import summarise
+    from kernbench.pto.results.usage import find_bottleneck
 
     assert point.bench is not None
     own = {name: value for name, value in point.parameters.items() if value != OF_CASE}

@@ -17,12 +17,12 @@ from itertools import product
 from kernbench.machine.builder import Builder
 from kernbench.machine.families.mesh.places import MeshShape, node_name, router_name
 from kernbench.machine.families.mesh.spec import MeshSpec
-from kernbench.machine.flow_control import Dateline
-from kernbench.machine.flow_control_spec import build_mesh_flow_control
-from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.quantities import rate
-from kernbench.machine.rings import Ring, check_rings
+from kernbench.machine.network.flow_control import Dateline
+from kernbench.machine.network.flow_control_spec import build_mesh_flow_control
+from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.network.rings import Ring, check_rings
+from kernbench.machine.sheets.quantities import rate
 from kernbench.units import FS_PER_NS
 
 _EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)  # ports of a router, in the order of its arbiters

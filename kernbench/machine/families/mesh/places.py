@@ -10,7 +10,7 @@ from math import ceil
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.families.sip.places import Places, SipShape
-from kernbench.machine.rings import find_halves
+from kernbench.machine.network.rings import find_halves
 
 _NODE = re.compile(r"node\[(\d{1,18})\]\[(\d{1,18})\]")
 _INDEX = re.compile(r"\d{1,18}")  # more digits name no node, and Python reads no integer of thousands

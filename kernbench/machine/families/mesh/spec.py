@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from kernbench.machine.flow_control_spec import MeshFlowControlSpec
+from kernbench.machine.network.flow_control_spec import MeshFlowControlSpec
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
 
 OUTSTANDING_MOST = 1_000_000

@@ -22,7 +22,7 @@ from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchSto
 from kernbench.components.tiling import Tiling
 from kernbench.machine.address import HBM_BYTES, IO_CHIPLETS, PE_BYTES, PES
 from kernbench.machine.families.sip.cube_mesh import Grid, make_grid
-from kernbench.machine.flow_control_spec import FlowControlSpec
+from kernbench.machine.network.flow_control_spec import FlowControlSpec
 from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.schema.model import Model
 from kernbench.text import plural

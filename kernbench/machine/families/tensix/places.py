@@ -9,7 +9,7 @@ from itertools import product
 
 from kernbench.errors import InputError
 from kernbench.machine.families.sip.places import Places, SipShape
-from kernbench.machine.rings import find_halves
+from kernbench.machine.network.rings import find_halves
 
 NETWORKS = 2
 READER_NETWORK, WRITER_NETWORK = 1, 0  # of kernels that read into a core, and of those that write from it

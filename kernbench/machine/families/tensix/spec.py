@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from kernbench.components.port import MemoryPort, Port
 from kernbench.components.tensix import TensixCore, TensixDram, TensixNoc
-from kernbench.machine.flow_control_spec import FlowControlSpec
+from kernbench.machine.network.flow_control_spec import FlowControlSpec
 from kernbench.schema.fields import Count, MessageBytes
 from kernbench.schema.model import Model
 

@@ -1,0 +1,1 @@
+"""Model sheets and the values of fields, with their sources."""

@@ -1,0 +1,1 @@
+"""TPipe: FIFOs between cores of a cluster."""

@@ -1,0 +1,135 @@
+"""The run of a task graph as `kernbench run` keeps one: figures, explanation, and the files that the viewer shows it from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.oplog.queueing import find_queueing
+from kernbench.pto.results.critical_path import find_graph_path
+from kernbench.pto.results.runtime_rows import RuntimeRows
+from kernbench.pto.results.summary import summarise
+from kernbench.pto.results.usage import find_busy, find_parts, tell_bottleneck
+from kernbench.runs.explanation import Explanation
+from kernbench.runs.files import RunToKeep, times_of, write_run
+from kernbench.runs.metrics import run_metrics
+from kernbench.runs.what_if import Alternative, WhatIf
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.oplog.critical import Piece
+    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.results.what_if import Rerun
+    from kernbench.pto.results.what_if import WhatIf as GraphWhatIf
+
+NS_PER_US = 1000
+_GROUPS = {  # what-ifs of parts of the runtime: what has time on the path, and how the names of its pieces begin
+    "submission": ("the orchestrator has", "orchestrator: "),
+    "dispatch": ("the schedulers have", "scheduler: "),
+    "hand-over": ("hand-overs have", "hand-over "),
+}
+LEAST_TOLD = 0.1  # of the critical path
+MOST_OF_IT = 0.9  # of what a part that is twice as fast saves if nothing else takes its place on the path
+
+
+def write_graph_run(
+    outcome: Outcome,
+    told: Mapping[str, Any],
+    explanation: Explanation,
+    out: Path,
+    write_more: Callable[[Path], object],
+) -> dict[str, str]:
+    """Write the files of a run, and those of `write_more`, into a directory; returns where they are, by what they are.
+
+    `told` is what the run was, in JSON's types: bench, topology, parameters, overrides, mode and so on. Errors: RunError if the
+    disk refuses.
+    """
+    summary = {**told, **_measure(outcome), "explain": explanation.to_dict()}
+    return write_run(
+        RunToKeep(outcome.session, summary, explanation.path, explanation, RuntimeRows(outcome).make()), out, write_more
+    )
+
+
+def _measure(outcome: Outcome) -> dict[str, Any]:
+    """The figures of a run, by the names of `RunResult`; those of GEMM work and of PEs are of no meaning here."""
+    summary, metrics = summarise(outcome), run_metrics(outcome.session, ())
+    return {
+        "latency_ns": outcome.end_fs / FS_PER_NS,
+        "pe_exec_ns": NS_PER_US * summary.span_us,
+        "makespan_ns": outcome.end_fs / FS_PER_NS,
+        "events": metrics["events"],
+        "flit_hops": metrics["flit_hops"],
+        "wall_s": outcome.wall_s,
+        **tell_bottleneck(outcome),
+    }
+
+
+def explain_graph(
+    outcome: Outcome, what_ifs: Sequence[GraphWhatIf] | None = None, rerun: Rerun | None = None
+) -> Explanation:
+    """Why a run took as long as it did, with its what-ifs if they were simulated; it has no lines of kernels.
+
+    `rerun` runs it again, to say how its critical path and the what-ifs fit together.
+    """
+    session, times = outcome.session, times_of(outcome.session)
+    found = Explanation(
+        makespan_ns=outcome.end_fs / FS_PER_NS,
+        path=find_graph_path(outcome, times, RuntimeRows(outcome)),
+        lines=(),
+        launches=(),
+        queueing=tuple(find_queueing(session.program, times, 0)),
+        roofline=None,
+        what_if=None if what_ifs is None else _join_what_ifs(outcome, what_ifs),
+        parts=find_parts(outcome),
+        busy_fs=find_busy(outcome),
+        window_fs=outcome.end_fs,
+        network=None,
+    )
+    told = _tell_fit(outcome, found, what_ifs, rerun) if what_ifs and rerun else None
+    return replace(found, remarks=(told,)) if told else found
+
+
+def _tell_fit(outcome: Outcome, explanation: Explanation, what_ifs: Sequence[GraphWhatIf], rerun: Rerun) -> str | None:
+    """How the part of the runtime that has most of the critical path fits to what its being twice as fast saves."""
+    spent_ns, whole_ns = _by_group(explanation.path), outcome.end_fs / FS_PER_NS
+    group = max(spent_ns, key=spent_ns.__getitem__)
+    share, faster = spent_ns[group] / whole_ns, next(one for one in what_ifs if one.name == group)
+    saves = NS_PER_US * faster.saved_us / whole_ns
+    if share < LEAST_TOLD:
+        return None
+    told = (
+        f"{_GROUPS[group][0]} {share:.0%} of the critical path, half of which is {share / 2:.0%}; {group} twice as fast saves "
+        f"{max(saves, 0.0):.0%}"
+    )
+    if saves >= MOST_OF_IT * share / 2:
+        return told
+    again = rerun({field: value for field, (_, value) in faster.fields.items()}, 1.0)
+    then_ns = _by_group(find_graph_path(again, times_of(again.session), RuntimeRows(again)))
+    grown = max((name for name in _GROUPS if name != group), key=lambda name: then_ns[name] - spent_ns[name])
+    if then_ns[grown] <= spent_ns[grown]:
+        return f"{told}, because it still has {then_ns[group] / (again.end_fs / FS_PER_NS):.0%} of the path then"
+    more_us = [f"{each[grown] / NS_PER_US:,.1f}" for each in (spent_ns, then_ns)]
+    return f"{told}, because {_GROUPS[grown][0]} {more_us[1]} µs of the path then, not {more_us[0]}"
+
+
+def _by_group(path: Sequence[Piece]) -> dict[str, float]:
+    """Nanoseconds of a path in each part of the runtime, by the names of their what-ifs."""
+    found = dict.fromkeys(_GROUPS, 0.0)
+    for piece in path:
+        for kind, fs in piece.spent_fs.items():
+            for name, (_, start) in _GROUPS.items():
+                if kind.startswith(start):
+                    found[name] += fs / FS_PER_NS
+    return found
+
+
+def _join_what_ifs(outcome: Outcome, what_ifs: Sequence[GraphWhatIf]) -> WhatIf:
+    """The what-ifs of the run as a table of alternatives, each with a name for its fields."""
+    latency_ns = outcome.end_fs / FS_PER_NS
+    found = [
+        Alternative(one.fields, NS_PER_US * one.run_us, NS_PER_US * one.run_us / latency_ns - 1, one.name)
+        for one in what_ifs
+    ]
+    return WhatIf(2, latency_ns, tuple(found))

@@ -1,0 +1,61 @@
+"""How busy the parts of a machine were in a run of task graphs: threads, cores, and what kernels used; and the bottleneck.
+
+The processors of threads have the classes of what runs on them: the orchestrator bounds a run in another way than schedulers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.oplog.utilisation import Bottleneck, Parts, find_bottlenecks, list_parts
+from kernbench.pto.results.record import ORCHESTRATOR, Phase
+from kernbench.pto.results.runtime_rows import RuntimeRows, find_processor
+from kernbench.pto.results.summary import thread_name
+from kernbench.runs.metrics import busy_of_run
+
+if TYPE_CHECKING:
+    from kernbench.pto.runtime.launch import Outcome
+
+_IDLE = (Phase.BLOCKED, Phase.START_UP)
+
+
+def find_parts(outcome: Outcome) -> Parts:
+    """The parts of the machine of a run."""
+    parts = list_parts(outcome.session.machine)
+    threads = [ORCHESTRATOR, *(scheduler.number for scheduler in outcome.device.schedulers)]
+    runs = {find_processor(outcome, thread): thread_name(thread).rstrip("0123456789") for thread in threads}
+    return parts._replace(kind=tuple(runs.get(name, kind) for name, kind in zip(parts.name, parts.kind, strict=True)))
+
+
+def find_busy(outcome: Outcome) -> np.ndarray:
+    """int64[part] how long (fs) each part was busy: what kernels used by the program, threads and cores by the record."""
+    busy_fs, _ = busy_of_run(outcome.session, ())
+    rows = RuntimeRows(outcome)
+    server = {name: at for at, name in enumerate(outcome.device.machine.server_name)}
+    for row in outcome.record.phases:
+        if row.phase not in _IDLE:
+            busy_fs[server[rows.part_of_thread(row.thread)]] += row.end_fs - row.start_fs
+    for row in rows.blocks:
+        busy_fs[outcome.device.cores[row.core].place.server] += row.end_fs - row.start_fs
+    return busy_fs
+
+
+def find_bottleneck(outcome: Outcome) -> Bottleneck | None:
+    """The class that is busiest over the run, its busiest part, and that part's utilisation; None if nothing was busy."""
+    busy_fs = find_busy(outcome)
+    window_fs = np.array([outcome.end_fs])
+    return find_bottlenecks(find_parts(outcome), np.arange(len(busy_fs)), busy_fs[None].astype(np.float64), window_fs)[
+        0
+    ]
+
+
+def tell_bottleneck(outcome: Outcome) -> dict[str, str | float | None]:
+    """The bottleneck by the names of `RunResult`."""
+    found = find_bottleneck(outcome)
+    return {
+        "bottleneck": found and found.kind,
+        "bottleneck_part": found and found.part,
+        "bottleneck_utilisation": found.utilisation if found else 0.0,
+    }

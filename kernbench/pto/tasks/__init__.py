@@ -1,0 +1,1 @@
+"""Tasks, tensors and what the runtime keeps of them."""

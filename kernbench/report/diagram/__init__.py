@@ -1,0 +1,1 @@
+"""Diagrams of machines and runs, as SVG."""

@@ -1,0 +1,1 @@
+"""Report files of a sweep, and what the page gets."""

@@ -1,0 +1,42 @@
+"""How busy parts are in runs of task graphs, and which of them is the bottleneck."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench.pto.tasks.graph import read_graph
+from kernbench.pto.results.record import ORCHESTRATOR, Phase
+from kernbench.pto.replay import replay
+from kernbench.pto.results.usage import find_bottleneck, find_parts, tell_bottleneck
+
+
+def run(tasks, machine="ascend_910b2", **runtime):
+    return replay(read_graph({"machine": machine, "tasks": tasks, "runtime": runtime}, "g"))
+
+
+def test_processors_have_the_class_of_the_thread_that_runs_on_them() -> None:
+    parts = find_parts(run([{"id": 0, "core": "aiv", "duration_us": 1}]))
+    kinds = dict(zip(parts.name, parts.kind, strict=True))
+    assert [kinds[f"aicpu{number}"] for number in range(4)] == ["scheduler"] * 3 + ["orchestrator"]
+
+
+def test_short_tasks_keep_the_schedulers_busy_and_long_ones_the_cores() -> None:
+    short = run([{"id": at, "core": "aiv", "duration_us": 1} for at in range(300)])
+    found = find_bottleneck(short)
+    assert found is not None
+    assert found.kind == "scheduler"
+    assert 0.8 < found.utilisation <= 1
+    long = find_bottleneck(run([{"id": at, "core": "aic", "duration_us": 500} for at in range(48)]))
+    assert long is not None
+    assert long.kind == "aic"
+
+
+def test_the_utilisation_of_a_thread_is_what_it_worked() -> None:
+    outcome = run([{"id": at, "core": "aiv", "duration_us": 1} for at in range(100)], alloc_ns=5000)
+    worked = [row for row in outcome.record.phases if row.thread == ORCHESTRATOR]
+    busy_fs = sum(row.end_fs - row.start_fs for row in worked if row.phase not in (Phase.BLOCKED, Phase.START_UP))
+    assert tell_bottleneck(outcome) == {
+        "bottleneck": "orchestrator",
+        "bottleneck_part": "aicpu3",
+        "bottleneck_utilisation": pytest.approx(busy_fs / outcome.end_fs),
+    }
