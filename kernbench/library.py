@@ -62,19 +62,20 @@ def is_shipped_code(path: Path) -> bool:
 def find(kind: str, name: str | Path) -> Path:
     """The file of a kind by path or by name. Errors: InputError with the nearest known name, or for what no name can hold."""
     suffix = SUFFIXES[kind]
-    path = Path(check_characters(str(name), f"the {_SINGULAR[kind]}"))
-    if path.suffix == suffix or is_path(name):
+    text = check_characters(str(name), f"the {_SINGULAR[kind]}")
+    path = Path(text)
+    if path.suffix == suffix or is_path(text):
         if is_file(path):
             return path.resolve()
-        if is_path(name):
+        if is_path(text):
             raise InputError(
-                f"no such file: {shorten(name)}; give a path, or one of {', '.join(_typed(kind, path)) or 'none'}"
+                f"no such file: {shorten(text)}; give a path, or one of {', '.join(_typed(kind, path)) or 'none'}"
             )
     stem = path.name.removesuffix(suffix)
     for folder in folders(kind):
         if is_file(found := folder / f"{stem}{suffix}"):
             return found.resolve()
-    raise InputError(f"unknown {_SINGULAR[kind]} {shorten(name)!r}{suggest(path.name, _typed(kind, path))}")
+    raise InputError(f"unknown {_SINGULAR[kind]} {shorten(text)!r}{suggest(path.name, _typed(kind, path))}")
 
 
 def is_file(path: Path) -> bool:

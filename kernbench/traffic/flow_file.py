@@ -116,6 +116,9 @@ def _header(path: Path, content: bytes) -> list[str]:
         parted = next((repr(mark) for mark in (";", "\t") if mark in names[0]), None)
         if parted:
             raise InputError(f"{path}:{line}: {parted} stands between the columns; put a comma there")
+        if {name.lower() for name in names} & set(COLUMNS):
+            got = shorten(",".join(fields))
+            raise InputError(f"{path}:{line}: columns are named in small letters, {','.join(COLUMNS)}; got {got}")
         raise InputError(
             f"{path}:{line}: the first line names no column: {shorten(','.join(fields))}; put {','.join(COLUMNS)} above it"
         )

@@ -62,6 +62,19 @@ def test_a_parameter_among_the_fields_is_told_where_it_belongs(given: Any) -> No
         run(**given)
 
 
+def test_a_sweep_tells_where_a_parameter_belongs(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"^'nbytes' is a parameter of pe-to-pe and no field of topology 'tiny'; give it"
+    ):
+        kernbench.sweep("pe-to-pe", tmp_path, 1, topology="tiny", overrides={"nbytes": [64]})
+
+
+@pytest.mark.parametrize("name", [{PATH: 64}, 5, ["tiny"]])
+def test_a_machine_is_a_name(name: Any) -> None:
+    with pytest.raises(InputError, match=r"^unknown topology "):
+        kernbench.run("pe-to-pe", name, mode="analytic")
+
+
 def test_known_names_pass_without_reading_the_topology() -> None:
     check_names(["M", "N"], ["M", "N"], "no-such-topology", owner="bench 'gemm'", option="--set")
 

@@ -46,6 +46,10 @@ COMMENT = "the line begins with #, and a file of flows has no comments; remove t
             ":1: the first line names no column: 0,5,4096,0; put src,dst,bytes,start_ns above it",
         ),
         ("src;dst;bytes;start_ns\na;b;1;0\n", ":1: ';' stands between the columns; put a comma there"),
+        (
+            "Src, Dst, Bytes, Start_ns\na,b,1,0\n",
+            ":1: columns are named in small letters, src,dst,bytes,start_ns; got Src, Dst, Bytes, Start_ns",
+        ),
         ("src\tdst\n", ":1: '\\t' stands between the columns; put a comma there"),
         ("# mine\n" + HEADER, f":1: {COMMENT}"),
         (HEADER + "# mine\n", f":3: {COMMENT}"),
