@@ -60,8 +60,8 @@ def task_graph(tasks: int) -> dict[str, float]:
     """Chains of ten tasks that take turns on cube and vector cores, warm: processor time, and the peak of memory."""
     from kernbench.pto.api import PTO2Runtime
     from kernbench.pto.kernels import Kernel
-    from kernbench.pto.runtime.launch import Launch
-    from kernbench.pto.runtime.settings import Settings
+    from kernbench.pto.launch import Launch
+    from kernbench.pto.settings import Settings
 
     machine = load_machine("ascend_910b2")
     kernels = {0: Kernel(0, "CUBE", "aic", cost=2000.0), 1: Kernel(1, "VEC", "aiv", cost=1000.0)}

@@ -10,7 +10,7 @@ from kernbench.engine import Session
 from kernbench.machine import Machine, load_machine
 from kernbench.machine.families.mesh.places import MeshPlaces
 from kernbench.machine.families.sip.places import PePlace
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
 
 SEED = 1

@@ -14,7 +14,7 @@ from typing import Any
 import simpy
 
 from kernbench.machine import Machine
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from kernbench.pto.api import (
     make_tensor_external,
     pto2_rt_submit_task,
 )
-from kernbench.pto.pipes.tpipe import Direction, TileSplitAxis, TPipe, global_tensor
+from kernbench.pto.tpipe import Direction, TileSplitAxis, TPipe, global_tensor
 
 LEAST = np.float32(-1e30)
 SLOTS, VECTORS = 2, 2

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kernbench.api.figure import Picture
 from kernbench.machine import load_machine
-from kernbench.machine.families.registry import find_view, list_views
-from kernbench.report.diagram.draw import draw_view
+from kernbench.machine.views import find_view, list_views
+from kernbench.report.diagram import draw_view
 
 
 @dataclass(frozen=True, slots=True, repr=False)

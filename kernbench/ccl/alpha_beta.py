@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.network.intents import Intent
+from kernbench.machine.intents import Intent
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:

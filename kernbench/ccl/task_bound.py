@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.machine.families.sip.places import PE_PARTS, sip_path
-from kernbench.machine.network.intents import Intent, allowed_edges
+from kernbench.machine.intents import Intent, allowed_edges
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:

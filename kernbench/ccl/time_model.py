@@ -15,7 +15,7 @@ import numpy as np
 
 from kernbench.ccl.alpha_beta import Cost, find_link, read_figures
 from kernbench.dtypes import bits, itemsize
-from kernbench.machine.network.intents import Intent
+from kernbench.machine.intents import Intent
 from kernbench.program.program import unrounded_fs
 from kernbench.units import FS_PER_NS
 

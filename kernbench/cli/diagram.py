@@ -45,8 +45,9 @@ def command(
     from kernbench.cli.outputs import check_directory, show_files
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
-    from kernbench.machine.families.registry import FAMILIES, find_view, list_views
-    from kernbench.report.diagram.draw import draw_view
+    from kernbench.machine.families.registry import FAMILIES
+    from kernbench.machine.views import find_view, list_views
+    from kernbench.report.diagram import draw_view
 
     known = [ALL, *dict.fromkeys(name for family in FAMILIES.values() for name in family.views)]
     for name in names:

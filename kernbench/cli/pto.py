@@ -23,9 +23,9 @@ from kernbench.library import GRAPH_TOPOLOGY
 if TYPE_CHECKING:
     from kernbench.cli.progress import Display
     from kernbench.pto.bench import BenchRun
+    from kernbench.pto.launch import Outcome
     from kernbench.pto.results.summary import Summary
     from kernbench.pto.results.what_if import Rerun
-    from kernbench.pto.runtime.launch import Outcome
     from kernbench.runs.explanation import Explanation
 
 TOPOLOGY = click.option(
@@ -259,7 +259,7 @@ def _prepare(
     """A function that runs the bench on fields of the topology, and the fields that the user has set."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.pto.bench import find_bench, run_bench
-    from kernbench.pto.runtime.settings import read_environment
+    from kernbench.pto.settings import read_environment
 
     found = find_bench(bench)
     fields = read_environment(os.environ) | overrides

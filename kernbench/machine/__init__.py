@@ -2,8 +2,8 @@
 
 from kernbench.machine.address import Address
 from kernbench.machine.families.sip.places import PePlace, Places
+from kernbench.machine.intents import EdgeKind, Intent, RouteKind
 from kernbench.machine.load import load_machine
 from kernbench.machine.machine import Machine, Terminal
-from kernbench.machine.network.intents import EdgeKind, Intent, RouteKind
 
 __all__ = ["Address", "EdgeKind", "Intent", "Machine", "PePlace", "Places", "RouteKind", "Terminal", "load_machine"]

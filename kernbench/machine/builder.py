@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine, Terminal
-from kernbench.machine.network.intents import EdgeKind
 from kernbench.machine.sheets.field_provenance import Provenance, Source
 from kernbench.machine.sheets.quantities import NO_TIME, Rate, Time
 from kernbench.units import FS_PER_NS

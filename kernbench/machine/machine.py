@@ -16,8 +16,8 @@ import numpy as np
 
 from kernbench.errors import InputError, suggest
 from kernbench.machine.costs import Costs
+from kernbench.machine.intents import EdgeKind, Intent
 from kernbench.machine.network.graph import Csr, make_csr, make_matrix, make_networkx
-from kernbench.machine.network.intents import EdgeKind, Intent
 from kernbench.machine.network.routes import Routing
 from kernbench.machine.sheets.field_provenance import Origins, Provenance, find_origins
 from kernels_jit.layout.machine_tables import Stations

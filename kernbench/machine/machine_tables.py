@@ -11,7 +11,7 @@ import numpy as np
 
 from kernbench import library
 from kernbench.machine.families.sip.tray_rows import drawn_places
-from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.sheets.field_values import ShownPart, show_topology
 
 if TYPE_CHECKING:

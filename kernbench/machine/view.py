@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.intents import EdgeKind
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

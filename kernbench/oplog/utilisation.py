@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.arrays import expand_ranges, unique_rows
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.network.flit_service import pad, padded_service_fs
-from kernbench.machine.network.intents import EdgeKind
 from kernbench.oplog.transfer_kinds import STRIPE, TransferKinds, group_transfers
 
 if TYPE_CHECKING:

@@ -34,12 +34,12 @@ from kernbench.pto.declarations import (
     run_golden,
 )
 from kernbench.pto.kernels import Kernel, read_kernels
+from kernbench.pto.launch import BuildMode, Launch, Outcome
 from kernbench.pto.results.summary import FS_PER_US
 from kernbench.pto.runtime.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.runtime.host_copies import copy_fs
-from kernbench.pto.runtime.launch import BuildMode, Launch, Outcome
 from kernbench.pto.runtime.orchestrator import Backend, Orchestrator
-from kernbench.pto.runtime.settings import Settings, check_family
+from kernbench.pto.settings import Settings, check_family
 from kernbench.python_text import Written, read_python
 from kernbench.schema.guards import is_mapping, is_whole
 from kernbench.schema.scalars import read_parameter

@@ -19,7 +19,7 @@ import numpy as np
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.families.ascend.places import CUBE, AscendPlaces, CorePlace
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.pto.declarations import check_keys, check_whole
 from kernbench.pto.tasks.memory import in_heap
 from kernbench.pto.tasks.tensors import ParamKind, Tensor

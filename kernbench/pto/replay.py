@@ -11,8 +11,8 @@ from kernbench.machine import load_machine
 from kernbench.machine.overrides import read_overrides
 from kernbench.modes import Mode
 from kernbench.pto.kernels import Kernel
-from kernbench.pto.runtime.launch import Launch, Outcome
-from kernbench.pto.runtime.settings import OF_REPLAYS, SECTION, Settings
+from kernbench.pto.launch import Launch, Outcome
+from kernbench.pto.settings import OF_REPLAYS, SECTION, Settings
 from kernbench.pto.tasks.graph import SHAPES, Graph, load_graph
 from kernbench.pto.tasks.task import Shape, Task, Worker
 

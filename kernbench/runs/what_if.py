@@ -23,7 +23,7 @@ from kernbench.engine.batch import Batch, Runs
 from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
 from kernbench.errors import DeadlockError, InputError, shorten
-from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.variant import make_variant
 from kernbench.notebook import html_table
 from kernbench.program.ops import NONE, Op

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kernbench.machine.network.intents import Intent
+from kernbench.machine.intents import Intent
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.arrays import expand_ranges
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
     from kernbench.tl.pe import PeContext

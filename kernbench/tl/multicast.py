@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kernbench.machine.families.sip.places import pe_path
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.op_semantics import Delivery
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.program.rows import pack_multicast, pack_row

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.machine.families.sip.places import pe_path
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.tl.credit import credit_terms
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import numpy as np
 from kernbench.errors import InputError, KernBenchError, shorten, suggest
 from kernbench.machine.families.mesh.places import MeshPlaces
 from kernbench.machine.families.sip.places import pe_path, sip_path
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.ops import NONE
 from kernbench.traffic.flows import MANY, RECTANGLE
 

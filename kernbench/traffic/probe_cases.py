@@ -21,7 +21,7 @@ from kernbench.machine.families.ascend.places import AscendPlaces
 from kernbench.machine.families.mesh.places import MeshPlaces, node_name
 from kernbench.machine.families.sip.places import pe_path
 from kernbench.machine.families.tensix.places import READER_NETWORK, WRITER_NETWORK, TensixPlaces
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.text import plural
 from kernbench.traffic.flow_routing import HOST
 

@@ -9,7 +9,7 @@ import pytest
 from kernbench.engine import Session
 from kernbench.engine.agents import Agents
 from kernbench.machine import load_machine
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
 from tests.engine.difference import describe_difference
 from tests.naive.engine import NaiveEngine

@@ -12,9 +12,9 @@ from kernbench.engine import session as session_module
 from kernbench.errors import DeadlockError, LimitError, RunError
 from kernbench.limits import memory_budget
 from kernbench.machine import load_machine
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.network.flow_control import Dateline
 from kernbench.machine.network.flow_control_spec import MeshFlowControlSpec, build_mesh_flow_control
-from kernbench.machine.network.intents import Intent, RouteKind
 from kernbench.program.program import Program
 from kernbench.traffic.curve import run_curve
 from kernbench.traffic.flows import parse_flows

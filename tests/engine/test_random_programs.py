@@ -6,7 +6,7 @@ import pytest
 from kernbench.engine import Session, memory
 from kernbench.engine import session as session_module
 from kernbench.machine import load_machine
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.ops import NONE
 from kernbench.program.program import Program
 from kernels_jit.layout.records import BLOCK

@@ -1,6 +1,6 @@
 from kernbench.engine import Session
 from kernbench.machine import load_machine
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from tests.engine.random_programs import draw_program
 from tests.engine.work import MOST_HOPS_WITH_CREDITS, Work
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.variants import Variants
 from tests.machine.sheets.test_field_provenance import look
 

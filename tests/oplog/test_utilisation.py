@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernbench.engine import Session
 from kernbench.machine import load_machine
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.oplog.utilisation import Bottleneck, BusyParts, Parts, find_bottlenecks, list_parts
 from kernbench.program.program import Program
 

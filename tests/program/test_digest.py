@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import kernbench
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 
 
 def digest(**options: object) -> str:

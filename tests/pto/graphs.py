@@ -7,9 +7,9 @@ import random
 from kernbench.machine import load_machine
 from kernbench.pto.api import PTO2Runtime
 from kernbench.pto.kernels import Kernel
-from kernbench.pto.runtime.launch import Launch
+from kernbench.pto.launch import Launch
 from kernbench.pto.runtime.orchestrator import Backend
-from kernbench.pto.runtime.settings import Settings
+from kernbench.pto.settings import Settings
 
 KERNELS = {0: Kernel(0, "CUBE", "aic", cost=2000.0), 1: Kernel(1, "VEC", "aiv", cost=1000.0)}
 

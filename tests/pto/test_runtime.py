@@ -38,10 +38,10 @@ from kernbench.pto.api import (
     publish_task,
 )
 from kernbench.pto.kernels import Kernel
+from kernbench.pto.launch import BuildMode
 from kernbench.pto.results.record import ORCHESTRATOR, Phase
 from kernbench.pto.results.summary import occupancy_table
 from kernbench.pto.runtime.fatal import FatalCode, FatalError, InvalidArgsError
-from kernbench.pto.runtime.launch import BuildMode
 from kernbench.pto.runtime.orchestrator import Backend
 from kernbench.pto.tasks.memory import HEAP_BASE
 from kernbench.pto.tasks.task import Shape

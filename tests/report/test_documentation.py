@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kernbench.machine import load_machine
-from kernbench.machine.families.registry import find_view
+from kernbench.machine.views import find_view
 from tests.readme import ROOT, make_checkout, read_steps, run_step
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.ops import NONE, Op
 from kernbench.tl.runner import record_kernel
 from tests.naive import tiling as naive

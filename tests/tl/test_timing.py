@@ -5,7 +5,7 @@ A transfer of 256 B from a PE's own slice: request 0.01 ns, commit 8 ns, two lin
 
 import pytest
 
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from tests.machine.alone import transfer_fs
 from tests.tl.rig import BASE, Rig
 

@@ -12,7 +12,7 @@ import pytest
 from kernbench.engine import Session
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.oplog.causes import Times
 from kernbench.oplog.utilisation import BusyParts, list_parts
 from kernbench.program.program import Program

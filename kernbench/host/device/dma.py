@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kernbench.errors import AddressError
 from kernbench.machine.address_decoder import AddressDecoder
 from kernbench.machine.families.sip.places import pe_path
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
     from kernbench.host.messages import PeDma

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernbench.host.messages import MemoryRead, MemoryWrite
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernbench.ccl.alpha_beta import Link, find_link
 from kernbench.host.device.mmu_updates import neighbour_command
-from kernbench.machine.network.intents import Intent
+from kernbench.machine.intents import Intent
 from kernbench.program.program import unrounded_fs
 from kernbench.units import FS_PER_NS
 

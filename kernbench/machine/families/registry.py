@@ -14,8 +14,6 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError
-
 if TYPE_CHECKING:
     from kernbench.components.part import Part
     from kernbench.machine.machine import Machine, MachineShape
@@ -84,22 +82,6 @@ def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -
 
 
 FAMILIES: dict[str, Family] = {name: Family(name) for name in ("ascend", "mesh", "sip", "tensix")}
-
-
-def list_views(machine: Machine) -> tuple[str, ...]:
-    """The names of the views of a machine, from the largest to the smallest section."""
-    return tuple(FAMILIES[machine.family].views)
-
-
-def find_view(machine: Machine, name: str) -> View:
-    """A view of a machine. Errors: InputError for a view that its family does not have."""
-    views = FAMILIES[machine.family].views
-    if name not in views:
-        raise InputError(
-            f"machine {machine.name} is of family {machine.family!r}, which has no view {name!r}; "
-            f"it has {', '.join(views)}"
-        )
-    return views[name](machine)
 
 
 def may_vary(field: str) -> bool:

@@ -20,9 +20,9 @@ from kernbench.errors import InputError
 from kernbench.machine.network.channel_dependencies import Channels, check_channels
 
 if TYPE_CHECKING:
+    from kernbench.machine.intents import Intent
     from kernbench.machine.machine import Machine
     from kernbench.machine.network.flow_control import FlowControl
-    from kernbench.machine.network.intents import Intent
 
 
 _TRIALS = 4

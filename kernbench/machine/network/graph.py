@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.network.intents import Intent, allowed_edges
+from kernbench.machine.intents import Intent, allowed_edges
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

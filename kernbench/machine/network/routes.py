@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernbench.errors import InputError, UnreachableError
+from kernbench.machine.intents import EdgeKind, Intent, RouteKind
 from kernbench.machine.network.channel_layers import layers_of
-from kernbench.machine.network.intents import EdgeKind, Intent, RouteKind
 from kernbench.machine.network.multicast_tree import MulticastTree, find_tree
 from kernbench.machine.network.shortest_paths import ShortestPaths
 from kernels_jit.layout.codes import NONE, READ, WRITE

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import UnreachableError
+from kernbench.machine.intents import Intent, allowed_edges
 from kernbench.machine.network.graph import Csr, make_reverse_csr
-from kernbench.machine.network.intents import Intent, allowed_edges
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

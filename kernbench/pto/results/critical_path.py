@@ -27,7 +27,7 @@ from kernbench.pto.results.summary import thread_name
 
 if TYPE_CHECKING:
     from kernbench.oplog.causes import Times
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
     from kernbench.pto.results.runtime_rows import RuntimeRows
 
 POLL = "scheduler: poll"

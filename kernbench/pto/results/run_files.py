@@ -20,7 +20,7 @@ from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.oplog.critical import Piece
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
     from kernbench.pto.results.what_if import Rerun
     from kernbench.pto.results.what_if import WhatIf as GraphWhatIf
 

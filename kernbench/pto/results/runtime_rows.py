@@ -21,7 +21,7 @@ from kernbench.pto.results.summary import thread_name
 from kernbench.runs.other_rows import OtherRows
 
 if TYPE_CHECKING:
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
 
 KIND = "control"  # of phases
 TASK_KIND = "kernel"  # of blocks, as of what kernels do

@@ -12,7 +12,7 @@ from kernbench.pto.results.record import ORCHESTRATOR, Occupancy, Phase, Record
 if TYPE_CHECKING:
     import polars
 
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
 
 FS_PER_US = 1e9
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import polars
 
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
 
 RUNTIME = "runtime"  # the process of the runtime's threads and counters
 PHASE, BLOCK = "phase", "block"  # categories

@@ -16,7 +16,7 @@ from kernbench.pto.results.summary import thread_name
 from kernbench.runs.metrics import busy_of_run
 
 if TYPE_CHECKING:
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
 
 _IDLE = (Phase.BLOCKED, Phase.START_UP)
 

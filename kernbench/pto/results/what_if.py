@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernbench.pto.runtime.settings import SECTION
+from kernbench.pto.settings import SECTION
 from kernbench.pto.results.summary import summarise
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
 
 Rerun = Callable[[Mapping[str, object], float], "Outcome"]  # of fields of the topology, and how much faster cores are
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from kernbench.dtypes import name_of
 from kernbench.pto.kernels import MatMul, Vector, find_route
-from kernbench.pto.pipes.pipe_ends import ClusterPipes, End
-from kernbench.pto.pipes.tpipe import GlobalTensor, RecordEvent, TileSplitAxis, TPipe, TPipeError, global_tensor
+from kernbench.pto.pipe_ends import ClusterPipes, End
+from kernbench.pto.tpipe import GlobalTensor, RecordEvent, TileSplitAxis, TPipe, TPipeError, global_tensor
 
 if TYPE_CHECKING:
     from kernbench.pto.runtime.core import Core

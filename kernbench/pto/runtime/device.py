@@ -24,7 +24,7 @@ from kernbench.pto.runtime.core import Assigned, Core
 from kernbench.pto.runtime.fatal import FatalCode, FatalError
 from kernbench.pto.runtime.ready_queues import ReadyQueues
 from kernbench.pto.runtime.scheduler import EXIT, LANES, Check, Scheduler, cores_of
-from kernbench.pto.runtime.settings import SECTION
+from kernbench.pto.settings import SECTION
 from kernbench.pto.tasks.memory import GlobalMemory
 from kernbench.pto.tasks.rings import UNLIMITED, DepPool, HeapRing, TaskRing
 from kernbench.pto.tasks.task import Shape, State, Task
@@ -33,7 +33,7 @@ from kernbench.pto.tasks.tensor_map import TensorMap
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
-    from kernbench.pto.runtime.settings import Settings
+    from kernbench.pto.settings import Settings
     from kernbench.pto.tasks.tensors import Buffer
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.engine.session import Session
 from kernbench.machine.families.ascend.places import AscendPlaces
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
 
 if TYPE_CHECKING:

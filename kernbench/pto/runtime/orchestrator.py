@@ -10,8 +10,8 @@ from kernbench.pto.results.record import Phase
 from kernbench.pto.runtime.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.runtime.orchestrator_thread import Backend, OrchestratorThread
 from kernbench.pto.runtime.scheduler import DRAIN, SCAN
-from kernbench.pto.runtime.settings import align
 from kernbench.pto.runtime.spinning import SpinTexts
+from kernbench.pto.settings import align
 from kernbench.pto.tasks.arguments import check_task, check_together
 from kernbench.pto.tasks.task import UNPINNED, Shape, State, Task
 from kernbench.pto.tasks.tensors import Overlap, Param, ParamKind, Tensor

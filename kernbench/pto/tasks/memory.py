@@ -7,7 +7,7 @@ from bisect import bisect_right
 import numpy as np
 
 from kernbench.errors import AddressError
-from kernbench.pto.runtime.settings import align
+from kernbench.pto.settings import align
 
 EXTERNAL_BASE = 1 << 32
 HEAP_BASE = 1 << 44

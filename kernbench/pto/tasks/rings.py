@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from kernbench.pto.runtime.settings import align
+from kernbench.pto.settings import align
 from kernbench.pto.tasks.memory import HEAP_BASE
 
 UNLIMITED = 1 << 62  # slots or bytes

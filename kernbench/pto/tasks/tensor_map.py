@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kernbench.pto.tasks.tensors import Overlap, Tensor
 
 if TYPE_CHECKING:
-    from kernbench.pto.runtime.settings import Settings
+    from kernbench.pto.settings import Settings
 
 
 class Entry:

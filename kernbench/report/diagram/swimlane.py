@@ -16,7 +16,7 @@ from kernbench.report.diagram.svg import Svg, text_width
 from kernbench.report.tables.engineering import number
 
 if TYPE_CHECKING:
-    from kernbench.pto.runtime.launch import Outcome
+    from kernbench.pto.launch import Outcome
 
 WIDTH, LEFT, TOP, LANE, GAP, LEGEND = 1200.0, 120.0, 56.0, 12.0, 3.0, 22.0
 LEAST_PX = 1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernbench.machine.families.registry import FAMILIES
-from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.symbols import OTHER, Role, Symbol
 from kernbench.report.colours import COMPUTE, CONTROL, HOST, MEMORY, MOVEMENT, PORT
 

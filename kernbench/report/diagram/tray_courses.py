@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.intents import EdgeKind
 from kernbench.report.diagram.rectangles import Rectangle
 from kernbench.report.diagram.svg import Point
 

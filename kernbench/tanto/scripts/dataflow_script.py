@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernbench.tanto.cores.local_end import LocalEnd
 from kernbench.tanto.cores.pipe_end import PipeEnd

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.machine.families.tensix.places import READER_NETWORK, WRITER_NETWORK
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.ops import NONE
 from kernbench.tanto.timing.multicast import multicast_data, multicast_signals
 from kernbench.tanto.timing.row_buffer import Row, RowBuffer

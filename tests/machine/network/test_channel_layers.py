@@ -12,9 +12,9 @@ from kernbench import library
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.machine.families.sip.channels import _TRAFFIC
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.load import compile_machine
 from kernbench.machine.network.channel_layers import layers_of
-from kernbench.machine.network.intents import Intent, RouteKind
 
 CREDIT = {"flow_control": "credit"}
 

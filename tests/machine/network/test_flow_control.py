@@ -9,9 +9,9 @@ from kernbench import library
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.machine.compile_cache import load_compiled, save_compiled
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.load import compile_machine
 from kernbench.machine.network.channel_dependencies import check_channels, find_cycle
-from kernbench.machine.network.intents import Intent, RouteKind
 from kernbench.machine.network.rings import Ring, check_rings, find_halves
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import EdgeKind, Intent, load_machine
+from kernbench.machine.intents import FORBIDDEN
 from kernbench.machine.network.graph import NO_EDGE, make_matrix
-from kernbench.machine.network.intents import FORBIDDEN
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.machine.builder import Builder
 from kernbench.machine.families.registry import may_vary
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.load import compile_machine, field_names, load_spec
 from kernbench.machine.machine import Machine
-from kernbench.machine.network.intents import EdgeKind
 from kernbench.machine.sheets import quantities
 from kernbench.machine.sheets.field_provenance import Source
 from kernbench.machine.variants import Variants

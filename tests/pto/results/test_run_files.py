@@ -12,7 +12,7 @@ import pytest
 
 from kernbench.pto.bench import find_bench, run_bench
 from kernbench.pto.tasks.graph import read_graph
-from kernbench.pto.runtime.launch import Outcome
+from kernbench.pto.launch import Outcome
 from kernbench.pto.results.record import ORCHESTRATOR, Phase
 from kernbench.pto.replay import replay
 from kernbench.pto.results.run_files import explain_graph, write_graph_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernbench.machine import load_machine
-from kernbench.pto.runtime.settings import Settings
+from kernbench.pto.settings import Settings
 from kernbench.pto.tasks.tensor_map import TensorMap
 from kernbench.pto.tasks.tensors import Overlap, make_tensor_external
 

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from kernbench.machine import Machine, load_machine
-from kernbench.machine.families.registry import find_view, list_views
 from kernbench.machine.symbols import OTHER
-from kernbench.report.diagram.draw import draw_view
+from kernbench.machine.views import find_view, list_views
+from kernbench.report.diagram import draw_view
 from kernbench.report.diagram.layout import lay_out
 from kernbench.report.diagram.rectangles import Rectangle, as_array, crossed
 from kernbench.report.diagram.svg import text_width
@@ -145,8 +145,8 @@ def test_every_kind_of_part_has_a_symbol(topology: str) -> None:
 def test_the_same_bytes_in_any_process() -> None:
     code = (
         "from kernbench.machine import load_machine\n"
-        "from kernbench.machine.families.registry import find_view, list_views\n"
-        "from kernbench.report.diagram.draw import draw_view\n"
+        "from kernbench.machine.views import find_view, list_views\n"
+        "from kernbench.report.diagram import draw_view\n"
         "m = load_machine('tiny')\n"
         "print(''.join(draw_view(m, find_view(m, n), bandwidths=True) for n in list_views(m)), end='')"
     )

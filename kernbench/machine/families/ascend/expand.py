@@ -9,8 +9,8 @@ from __future__ import annotations
 from kernbench.machine.builder import Builder
 from kernbench.machine.families.ascend.places import CUBE, ENGINES, VECTOR, AscendShape, core_name
 from kernbench.machine.families.ascend.spec import AscendSpec
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.network.intents import EdgeKind
 from kernbench.machine.sheets.quantities import list_figure_origins, list_figures, rate, time
 
 EDGE_MM = 2.0  # between the clusters and what stands around them, in pictures

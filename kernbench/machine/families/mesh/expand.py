@@ -17,10 +17,10 @@ from itertools import product
 from kernbench.machine.builder import Builder
 from kernbench.machine.families.mesh.places import MeshShape, node_name, router_name
 from kernbench.machine.families.mesh.spec import MeshSpec
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.network.flow_control import Dateline
 from kernbench.machine.network.flow_control_spec import build_mesh_flow_control
-from kernbench.machine.network.intents import EdgeKind
 from kernbench.machine.network.rings import Ring, check_rings
 from kernbench.machine.sheets.quantities import rate
 from kernbench.units import FS_PER_NS

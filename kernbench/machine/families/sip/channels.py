@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.machine.intents import Intent
 from kernbench.machine.network.channel_layers import Origins, check_layers, order_channels
 from kernbench.machine.network.flow_control import FlowControl, PortControl
 from kernbench.machine.network.flow_control_spec import build_flow_control
-from kernbench.machine.network.intents import Intent
 
 if TYPE_CHECKING:
     from kernbench.machine.families.sip.spec import SipSpec

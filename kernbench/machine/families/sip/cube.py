@@ -11,7 +11,7 @@ from kernbench.components.derived import Origin
 from kernbench.machine.builder import Builder
 from kernbench.machine.families.sip.places import ONE_SERVER, PE_PARTS, READ_WRITE
 from kernbench.machine.families.sip.spec import SipSpec, parse_router
-from kernbench.machine.network.intents import PORT_PENALTY, EdgeKind
+from kernbench.machine.intents import PORT_PENALTY, EdgeKind
 from kernbench.machine.sheets.field_provenance import Source
 from kernbench.machine.sheets.quantities import Rate, Time, rate, time
 

@@ -15,8 +15,8 @@ from kernbench.machine.families.sip.io_chiplet import add_io_chiplets, cubes_mm,
 from kernbench.machine.families.sip.network import OPPOSITE, SipNetwork, link_chiplets
 from kernbench.machine.families.sip.places import SipShape
 from kernbench.machine.families.sip.spec import SipSpec
+from kernbench.machine.intents import SIP_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.network.intents import SIP_PENALTY, EdgeKind
 from kernbench.machine.sheets.quantities import list_figure_origins, list_figures, rate
 
 BYTES_A_PE = 47_000  # at the peak, measured on machines of 1,000 to 33,000 PEs: 47 to 51 KB

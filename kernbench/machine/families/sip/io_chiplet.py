@@ -15,7 +15,7 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.families.sip.cube import forwarding, router_at
 from kernbench.machine.families.sip.network import SipNetwork, link_chiplets
 from kernbench.machine.families.sip.spec import SipSpec
-from kernbench.machine.network.intents import CHIPLET_PENALTY, IO_PENALTY, EdgeKind
+from kernbench.machine.intents import CHIPLET_PENALTY, IO_PENALTY, EdgeKind
 from kernbench.machine.sheets.quantities import rate
 
 _ENDS = {"N": "WE", "S": "WE", "W": "NS", "E": "NS"}  # the directions to both ends of a side

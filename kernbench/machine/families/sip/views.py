@@ -15,7 +15,7 @@ import numpy as np
 from kernbench.machine.families.sip.cube import PART_PITCH_MM
 from kernbench.machine.families.sip.places import PE_PARTS, pe_path, sip_path
 from kernbench.machine.families.sip.tray_rows import drawn_places, is_in_rows
-from kernbench.machine.network.intents import EdgeKind
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.view import Area, Box, View, Wire, find_wires, point
 from kernbench.units import FS_PER_NS, format_bytes
 

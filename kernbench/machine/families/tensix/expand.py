@@ -26,10 +26,10 @@ from kernbench.machine.families.tensix.places import (
     server_name,
 )
 from kernbench.machine.families.tensix.spec import TensixSpec
+from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.network.flow_control import Dateline, FlowControl, PortControl
 from kernbench.machine.network.flow_control_spec import build_flow_control
-from kernbench.machine.network.intents import EdgeKind
 from kernbench.machine.network.rings import Ring, check_classes, check_rings
 from kernbench.machine.sheets.quantities import NO_TIME, list_figure_origins, list_figures, rate, time
 from kernbench.units import FS_PER_NS

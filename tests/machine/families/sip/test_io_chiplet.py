@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench.machine import EdgeKind, Intent, Machine, load_machine
-from kernbench.machine.families.registry import find_view
+from kernbench.machine.views import find_view
 
 AROUND = {"sip.io_chiplets": 4, "sip.io_sides": ["N", "S", "W", "E"]}
 

@@ -8,8 +8,9 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import EdgeKind, Machine, load_machine
-from kernbench.machine.families.registry import FAMILIES, find_view, list_views
+from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.view import View
+from kernbench.machine.views import find_view, list_views
 from tests.machine.families.sip.test_cube_mesh import made
 
 

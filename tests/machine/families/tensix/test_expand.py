@@ -10,10 +10,10 @@ import pytest
 
 from kernbench.errors import InputError, UnreachableError
 from kernbench.machine import load_machine
-from kernbench.machine.families.registry import find_view
 from kernbench.machine.families.tensix.places import TensixPlaces
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.network.channel_dependencies import find_cycle
-from kernbench.machine.network.intents import Intent, RouteKind
+from kernbench.machine.views import find_view
 from kernbench.tanto.timing.lowering import Lowering
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_flows

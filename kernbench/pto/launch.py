@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kernbench.engine import Session
     from kernbench.machine.machine import Machine
     from kernbench.pto.kernels import Kernel
-    from kernbench.pto.runtime.settings import Settings
+    from kernbench.pto.settings import Settings
 
 
 class BuildMode(IntEnum):

@@ -16,7 +16,8 @@ from kernbench.pto.api import (
     pto2_rt_submit_task_spmd,
 )
 from kernbench.pto.kernels import Kernel
-from kernbench.pto.pipes.tpipe import (
+from kernbench.pto.runtime.fatal import FatalCode, FatalError
+from kernbench.pto.tpipe import (
     Direction,
     GlobalTensor,
     RecordEvent,
@@ -25,7 +26,6 @@ from kernbench.pto.pipes.tpipe import (
     TPipeError,
     global_tensor,
 )
-from kernbench.pto.runtime.fatal import FatalCode, FatalError
 from tests.pto.graphs import launch
 
 NO_SPLIT, UP_DOWN, LEFT_RIGHT = TileSplitAxis

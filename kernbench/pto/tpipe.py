@@ -5,7 +5,7 @@ consumer waits for a slot (TPOP), loads from it and gives it back (TFREE). A *re
 push; a *free* flag says that slots are empty again, once for each `period` of them. All vector cores of a cluster are one end:
 a cube core waits for the flags of each of them, and sends its own to each.
 
-What the calls promise is checked, and the call that breaks it is named (`kernbench.pto.pipes.pipe_ends`).
+What the calls promise is checked, and the call that breaks it is named (`kernbench.pto.pipe_ends`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench.machine import EdgeKind, Intent, Machine, load_machine
-from kernbench.machine.network.intents import allowed_edges
+from kernbench.machine.intents import allowed_edges
 
 CONTROL = {"pe_cpu", "pe_mmu", "io_cpu"}
 INSIDE_A_PE = {

@@ -7,7 +7,7 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.pto.runtime.fatal import InvalidArgsError
-from kernbench.pto.runtime.settings import Settings, align, read_environment
+from kernbench.pto.settings import Settings, align, read_environment
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernbench.pto.pipes.tpipe import GlobalTensor, TPipe, TPipeError
+from kernbench.pto.tpipe import GlobalTensor, TPipe, TPipeError
 
 _PAIRS = {True: ("TALLOC", "TPUSH"), False: ("TPOP", "TFREE")}  # by whether the end is a producer
 

@@ -1,1 +1,0 @@
-"""TPipe: FIFOs between cores of a cluster."""
