@@ -269,7 +269,13 @@ def _check_arguments(bench: PtoBench, args: Sequence[Any]) -> None:
     """Errors: InvalidArgsError if the orchestration expects another number of arguments."""
     if bench.config is None:
         return
-    expected = getattr(bench.config(args, len(args)), "expected_arg_count", None)
+    returned = bench.config(args, len(args))
+    expected = getattr(returned, "expected_arg_count", None)
+    if not is_whole(expected):
+        raise InvalidArgsError(
+            f"aicpu_orchestration_config returned {shorten(repr(returned))}, expected "
+            "PTO2OrchestrationConfig(expected_arg_count)"
+        )
     if expected != len(args):
         raise InvalidArgsError(
             f"the orchestration expects {expected} arguments and generate_inputs gives {len(args)}; make them agree"

@@ -17,7 +17,8 @@ from math import prod
 import numpy as np
 
 from kernbench.dtypes import numpy_dtype
-from kernbench.errors import KernelError
+from kernbench.errors import KernelError, shorten
+from kernbench.schema.guards import is_whole
 
 
 class TPipeError(KernelError):
@@ -53,6 +54,15 @@ class TPipe:
     base: int
 
     def __post_init__(self) -> None:
+        given = {"flag": self.flag_id, "slot size": self.slot_bytes, "slot number": self.slot_num, "base": self.base}
+        for name, value in given.items():
+            if not is_whole(value):
+                raise TPipeError(f"a pipe with a {name} of {shorten(repr(value))}; give it a whole number")
+        if self.direction not in tuple(Direction):
+            raise TPipeError(
+                f"a pipe with direction {shorten(repr(self.direction))}; give it one of "
+                f"{', '.join(one.name for one in Direction)}"
+            )
         if self.slot_num < 1 or self.slot_bytes < 1 or self.flag_id < 0:
             raise TPipeError(
                 f"a pipe with flag {self.flag_id} and {self.slot_num} slots of {self.slot_bytes} bytes; give it slots of 1 "

@@ -206,6 +206,9 @@ def test_the_number_of_arguments_is_checked(tmp_path):
         else:
             with pytest.raises(FatalError, match="expects 3 arguments and generate_inputs gives 2; make them agree"):
                 run_bench(path, "ascend_tiny")
+    path.write_text(path.read_text() + "\n\ndef aicpu_orchestration_config(args, arg_count):\n    return 3\n")
+    with pytest.raises(FatalError, match=r"config returned 3, expected PTO2OrchestrationConfig\(expected_arg_count\)"):
+        run_bench(path, "ascend_tiny")
 
 
 @pytest.mark.parametrize(

@@ -616,3 +616,19 @@ def test_a_function_that_never_ends_is_a_scheduler_time_out(call):
         f"FATAL: Scheduler timeout: task 0 (MIX) does not end on cluster0.{core}: for 0.0005 s no task was dispatched and none "
         "ended; see what its kernel waits for, or set pto_runtime.scheduler_timeout_spins (fatal code 100)"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((0, 7, 64, 2, 0), "a pipe with direction 7; give it one of DIR_C2V, DIR_V2C, DIR_BOTH"),
+        ((True, C2V, 64, 2, 0), "a pipe with a flag of True; give it a whole number"),
+        ((0, C2V, 64.0, 2, 0), "a pipe with a slot size of 64.0; give it a whole number"),
+        ((0, C2V, 64, "2", 0), "a pipe with a slot number of '2'; give it a whole number"),
+        ((0, C2V, 64, 2, float("nan")), "a pipe with a base of nan; give it a whole number"),
+    ],
+)
+def test_what_no_pipe_can_be(given, said):
+    with pytest.raises(TPipeError) as caught:
+        TPipe(*given)
+    assert str(caught.value) == said
