@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from kernbench.errors import InputError, suggest
 from kernbench.library import DEFAULT_TOPOLOGY
-from kernbench.machine.overrides import check_names
+from kernbench.machine.setting_names import check_names
 from kernbench.report.tables.text_table import Field
 from kernbench.sweep.grid.ranges import expand_range, is_range
 from kernbench.units import parse_count, unit_of

@@ -137,7 +137,7 @@ def _prepare(
     from kernbench.cli.traces import check_parts
     from kernbench.library import TANTO_TOPOLOGY
     from kernbench.machine import load_machine
-    from kernbench.machine.overrides import check_names
+    from kernbench.machine.setting_names import check_names
     from kernbench.runs.bench import find_bench, typed_parameters
     from kernbench.runs.bench_family import check_family
 

@@ -21,7 +21,8 @@ from kernbench import library
 from kernbench.dtypes import widen
 from kernbench.errors import InputError, KernBenchError, shorten, suggest
 from kernbench.machine import load_machine
-from kernbench.machine.overrides import check_names, split_settings
+from kernbench.machine.overrides import split_settings
+from kernbench.machine.setting_names import check_names
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
 from kernbench.pto.declarations import (

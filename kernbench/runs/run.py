@@ -17,7 +17,8 @@ from kernbench.host.torch.context import RuntimeContext
 from kernbench.limits.run_limits import RunLimits, read_limits
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine import load_machine
-from kernbench.machine.overrides import check_fields, check_names, split_settings
+from kernbench.machine.overrides import split_settings
+from kernbench.machine.setting_names import check_names, refuse_parameters
 from kernbench.modes import RUN_MODES, Mode, check_mode
 from kernbench.replay.compare import find_mismatch
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
@@ -122,7 +123,7 @@ def _type_parameters(
 ) -> Mapping[str, object]:
     owner = f"bench {found.name!r}"
     check_names(given, found.parameters, topology, owner=owner, option="parameters")
-    check_fields(fields, found.parameters, topology, owner=owner)
+    refuse_parameters(fields, found.parameters, topology, owner=owner)
     return typed_parameters(found, given)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from kernbench import library
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, shorten, suggest
-from kernbench.machine.overrides import TOPOLOGY, check_fields, check_names
+from kernbench.machine.overrides import TOPOLOGY
+from kernbench.machine.setting_names import check_names, refuse_parameters
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.yaml import Mark, Marked, mark_tree, scalar
 from kernbench.sweep.front_ends.registry import find_workload
@@ -124,7 +125,7 @@ def _set(fields: Mapping[str, Marked], mark: Mark, name: str, request: Request) 
     names = [name for name in request.settings if not name.startswith(TOPOLOGY)]
     check_names(names, known, base.topology, owner=base.workload, option=request.option)
     paths = [name.removeprefix(TOPOLOGY) for name in request.settings if name.startswith(TOPOLOGY)]
-    check_fields(paths, known, base.topology, owner=base.workload)
+    refuse_parameters(paths, known, base.topology, owner=base.workload)
     parameters: dict[str, Marked] = dict(fields["parameters"].value) if "parameters" in fields else {}
     for each, given in request.settings.items():
         place = Mark(f"{request.option} {each}")

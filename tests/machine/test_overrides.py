@@ -9,7 +9,8 @@ import pytest
 
 import kernbench
 from kernbench.errors import InputError
-from kernbench.machine.overrides import check_names, read_overrides, split_settings
+from kernbench.machine.overrides import read_overrides, split_settings
+from kernbench.machine.setting_names import check_names
 
 PATH, NAME = "hbm.channel_gbs", "topology.hbm.channel_gbs"
 
