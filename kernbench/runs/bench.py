@@ -28,7 +28,7 @@ from kernbench.characters import check_characters
 from kernbench.errors import InputError, KernBenchError, LimitError, RunError, error_text, shorten, suggest
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached
 from kernbench.python_text import Written
-from kernbench.runs.declared_benches import DeclaredBench, read_declared
+from kernbench.runs.declared_benches import DeclaredBench, DeclaredFile, read_declared
 from kernbench.runs.parameter_docs import split_docstring
 from kernbench.schema.scalars import Scalar, read_parameter
 from kernbench.units import unit_of
@@ -259,12 +259,7 @@ def _in_folder(folder: Path, only: str | None = None) -> tuple[dict[str, Bench],
         if path.name[0] in "_.":
             continue
         try:
-            read = (
-                read_file(path)
-                if is_read(path) or (only is not None and not _may_hold(path, only))
-                else load_file(path)
-            )
-            for b in read:
+            for b in _benches_of(path, only):
                 found.setdefault(b.name, []).append(b)
         except KernBenchError as error:
             skipped.append(_Skipped(str(error), path.stem.replace("_", "-")))
@@ -317,7 +312,12 @@ def read_file(path: Path) -> tuple[Bench, ...]:
 
     Errors: InputError for a file that cannot be read, is no Python, or has a bench that cannot be or whose name is not there.
     """
-    found = read_declared(path)
+    return _benches_in(read_declared(path))
+
+
+def _benches_in(found: DeclaredFile) -> tuple[Bench, ...]:
+    """The benches that a text declares. Errors: InputError as `read_file`."""
+    path = found.path
     if found.unread:
         raise InputError(
             f"{_place(path, found.unread[0])}: the text does not give the name of this bench, and looking runs nothing; "
@@ -347,13 +347,20 @@ def _declares(path: Path, name: str) -> bool:
     return False
 
 
-def _may_hold(path: Path, name: str) -> bool:
-    """Whether to run a file for a bench of a name: one that declares it, or may do so by a name that its text does not give."""
-    try:
-        found = read_declared(path)
-    except InputError:
-        return True  # to run it says what is wrong
-    return bool(found.unread) or not found.benches or name in [one.name for one in found.benches]
+def _benches_of(path: Path, only: str | None) -> tuple[Bench, ...]:
+    """The benches of a file. One that does not declare the bench `only` is read and not run.
+
+    To run it says what is wrong with a file that declares nothing that can be read. Errors: InputError as `load_file`.
+    """
+    if is_read(path):
+        return read_file(path)
+    if only is not None:
+        found = None
+        with suppress(InputError):
+            found = read_declared(path)
+        if found and found.benches and not found.unread and only not in [one.name for one in found.benches]:
+            return _benches_in(found)
+    return load_file(path)
 
 
 def _execute(path: Path) -> tuple[Bench, ...]:
