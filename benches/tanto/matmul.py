@@ -17,6 +17,7 @@ sizes that bring the fewest tiles, among those whose estimated time is as good a
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from operator import itemgetter
 
 import numpy as np
 
@@ -135,8 +136,7 @@ class Estimate:
 
     def __init__(self, device, fmt, layout: str) -> None:
         figures, grid = device.machine.figures, device.places.grid
-        core = {name.partition(".")[2]: value for name, value in figures.items() if name.startswith("tensix_core.")}
-        noc = {name.partition(".")[2]: value for name, value in figures.items() if name.startswith("tensix_noc.")}
+        core, noc = device.machine.figures_of("tensix_core"), device.machine.figures_of("tensix_noc")
         clock, tile = core["clock_ghz"], fmt.bytes_of(TILE)
         round_trip = (grid.width + grid.height) * noc["hop_ns"] + 4 * noc["interface_ns"] + 2 * noc["memory_ns"]
         # A block is read, its receivers are waited for, and it is sent.
@@ -167,15 +167,15 @@ def choose_blocks(device, shares: Shares, given: tuple[int, int, int], fmt, layo
 
     Errors: InputError if none fit, or a size is given that is no part of its side.
     """
-    sides = {"block_m": shares.m, "block_n": shares.n, "block_k": shares.shard_k if layout == "l1" else shares.k}
+    shared = layout == "l1"
+    sides = {"block_m": shares.m, "block_n": shares.n, "block_k": shares.shard_k if shared else shares.k}
     for (name, side), size in zip(sides.items(), given, strict=True):
         if not 0 <= size <= side:
             raise InputError(f"{name} is {size}; a core has {side} tiles there, so give 1 to {side}, or 0 for the best")
-    if layout == "l1" and given[2] and shares.shard_k % given[2]:
+    if shared and given[2] and shares.shard_k % given[2]:
         raise InputError(
             f"block_k is {given[2]}; a shard of A has {shares.shard_k} columns of tiles, so give a part of that"
         )
-    shared = layout == "l1"
     sizes = [
         [size] if size else sorted({parts_of(side, count) for count in range(1, side + 1)})
         for side, size in zip(sides.values(), given, strict=True)
@@ -190,8 +190,9 @@ def choose_blocks(device, shares: Shares, given: tuple[int, int, int], fmt, layo
         advice = "smaller blocks, more cores or layout dram" if shared else "smaller blocks"
         raise InputError(f"the blocks take {least:,} bytes of L1, a core has {int(room):,}; give {advice}")
     cycles = [estimate.cycles(shares, one) for one in fitting]
-    near = [one for one, own in zip(fitting, cycles, strict=True) if own <= NEAR * min(cycles)]
-    return min(near, key=lambda one: (shares.brought(one), estimate.cycles(shares, one)))
+    most = NEAR * min(cycles)
+    near = [(shares.brought(one), own, one) for one, own in zip(fitting, cycles, strict=True) if own <= most]
+    return min(near, key=itemgetter(0, 1))[2]
 
 
 def find_fields(math_fidelity: str, **_) -> dict[str, object]:

@@ -73,11 +73,6 @@ class Plan:
         piece = self.chunk * itemsize(self.dtype)
         return max(self.keeps // piece, 1) * piece
 
-    def count_batches(self, nbytes: int) -> list[tuple[int, int]]:
-        """The number of pieces of each batch of so many bytes, and the bytes of one."""
-        whole, rest = divmod(nbytes, self.batch_bytes)
-        return [self.count_pieces(part) for part in [self.batch_bytes] * whole + [rest] * (rest > 0)]
-
     def batches(self, part: Part, shares: int = 1) -> list[Part]:
         """Split a part into batches of whole pieces; the sums of one of so many shares of a batch fit the scratch of a PE."""
         size = itemsize(self.dtype)

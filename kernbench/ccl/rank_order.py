@@ -76,18 +76,23 @@ def grid_cycle(w: int, h: int) -> tuple[int, ...]:
     the last step, from the last row to the first, is not.
     """
     if h % 2 and w % 2 == 0:
-        return tuple(member % h * w + member // h for member in grid_cycle(h, w))
+        return _column_by_column(w, h)
     if h % 2 or w == 1:
         return tuple(row * w + (w - 1 - x if row % 2 else x) for row in range(h) for x in range(w))
     there = [row * w + (w - x if row % 2 else x) for row in range(h) for x in range(1, w)]
     return (0, *there, *(row * w for row in range(h - 1, 0, -1)))
 
 
+def _column_by_column(w: int, h: int) -> tuple[int, ...]:
+    """The members of a grid in the order of the cycle of that grid turned on its side."""
+    return tuple(member % h * w + member // h for member in grid_cycle(h, w))
+
+
 def cycle_axis(member: int, w: int, h: int, lane: int = 0) -> Axis:
     """The ring through a whole grid; other lanes go through it column by column, and both ways the other way round."""
     order = grid_cycle(w, h)
     if lane % 2:
-        order = tuple(number % h * w + number // h for number in grid_cycle(h, w))
+        order = _column_by_column(w, h)
     return _axis(order, order.index(member), backwards=lane // 2 % 2 == 1)
 
 

@@ -174,6 +174,11 @@ class Machine:
         """A networkx.DiGraph of an intent over part names."""
         return make_networkx(self, intent)
 
+    def figures_of(self, part: str) -> dict[str, float]:
+        """The figures of a part, by their names without that of the part."""
+        start = f"{part}."
+        return {name.removeprefix(start): value for name, value in self.figures.items() if name.startswith(start)}
+
     def find_node(self, name: str) -> int:
         """The id of a node by its path. Errors: InputError with the nearest known path."""
         found = self.node_id.get(name)

@@ -158,7 +158,7 @@ def plan_repetition(result: Mapping[str, Any]) -> Repetition:
     if command == PTO_REPLAY:
         graph = _read_file("graph", asked.get("graph"))
         arguments = ["pto", "replay", str(graph), *_say_machine(topology, mode, fields)]
-        return Repetition(arguments, [("graph", graph), *_file_of_machine(topology), *_files_of_sheets(fields)])
+        return Repetition(arguments, [("graph", graph), *_files_of_machine(topology, fields)])
     if command != RUN:
         raise InputError(
             f"the run cannot be repeated: it was made by {shorten(repr(command))}, which is no command here"
@@ -184,8 +184,8 @@ def repeat_bench(
     found = [RUN, _read_name("bench", bench), *_say_machine(topology, mode, settings)]
     named = _read_name("device", device)
     found += [] if named == "all" else ["--device", named]
-    files = [*_files_of(BENCH, file_of_bench(str(bench))), *_file_of_machine(topology)]
-    return Repetition([*found, "--live"] if live else found, [*files, *_files_of_sheets(settings)])
+    files = [*_files_of(BENCH, file_of_bench(str(bench))), *_files_of_machine(topology, settings)]
+    return Repetition([*found, "--live"] if live else found, files)
 
 
 def repeat_program(
@@ -234,7 +234,7 @@ def _repeat_programs(asked: Mapping[str, Any], topology: object, mode: object, f
         found += ["-D", text]
     rounding = _read_name("rounding", asked.get("rounding"))
     found += ["--rounding", rounding, *_say_machine(topology, mode, fields)]
-    files += [*_file_of_machine(topology), *_files_of_sheets(fields)]
+    files += [*_files_of_machine(topology, fields)]
     return Repetition(found if asked.get("numbers") else [*found, "--no-data"], files)
 
 
@@ -248,7 +248,7 @@ def repeat_graph(
         if name in settings:
             found += [f"--{name}", _read_name(name, settings.pop(name))]
     file = Path(str(bench)) if is_path(str(bench)) or exists(Path(str(bench))) else None  # a folder may be one
-    files = [*_files_of(BENCH, file), *_file_of_machine(topology), *_files_of_sheets(fields)]
+    files = [*_files_of(BENCH, file), *_files_of_machine(topology, fields)]
     return Repetition([*found, *_say_machine(topology, mode, [*settings.items(), *fields])], files)
 
 
@@ -285,12 +285,9 @@ def _files_of(what: str, file: Path | None) -> list[tuple[str, Path]]:
     return [] if file is None else [(what, file)]
 
 
-def _file_of_machine(topology: object) -> list[tuple[str, Path]]:
-    return _files_of("machine", Path(str(topology)) if is_path(str(topology)) else None)
-
-
-def _files_of_sheets(fields: _Settings) -> list[tuple[str, Path]]:
-    """The sheets that fields of the topology choose by a path."""
+def _files_of_machine(topology: object, fields: _Settings) -> list[tuple[str, Path]]:
+    """The topology and the sheets that its fields choose, of those that are named by a path."""
+    machine = _files_of("machine", Path(str(topology)) if is_path(str(topology)) else None)
     parts = [(name, str(value)) for name, value in fields if name.startswith(f"{TOPOLOGY}parts.")]
     chosen = [(name, Path(text)) for name, text in parts if is_path(text) or is_file(Path(text))]
-    return [(f"{SHEET}{name.rpartition('.')[2]}", sheet) for name, sheet in chosen]
+    return [*machine, *((f"{SHEET}{name.rpartition('.')[2]}", sheet) for name, sheet in chosen)]

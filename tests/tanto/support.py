@@ -48,6 +48,19 @@ def run(
     )
 
 
+COPY = """
+void kernel(pipe<T> x, pipe<T> y, uint32 tiles) {
+    for (uint32 i = 0; i < tiles; i++) {
+        x.wait_front();
+        y.reserve_back();
+        math<T> acc;
+        acc.copy(x, 0, 0);
+        acc.pack(0, y);
+        y.push_back();
+        x.pop_front();
+    }
+}
+"""
 COPY_IN = """
 void kernel(global<T> from, pipe<T> into, uint32 tiles) {
     for (uint32 i = 0; i < tiles; i++) {

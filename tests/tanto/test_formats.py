@@ -10,7 +10,7 @@ import pytest
 from kernbench.tanto.formats import FORMATS, find_format
 from kernbench.tanto.program_file import LocalSpec, PipeSpec
 from tests.engine.fresh import run_seed
-from tests.tanto.support import device, through
+from tests.tanto.support import COPY, device, through
 
 
 @pytest.mark.parametrize(("name", "tile"), [("bfp8", 1024 + 64), ("bfp4", 512 + 64), ("bf16", 2048), ("float32", 4096)])
@@ -46,21 +46,6 @@ def test_rounding_to_nearest_stays_in_range() -> None:
     assert np.isnan(found[2])
     assert fmt.from_float(np.zeros(5, np.float32)).tolist() == [0] * 5
     assert fmt.to_float(fmt.from_float(np.full(16, 1e-40, np.float32))).tolist() == [0] * 16
-
-
-COPY = """
-void kernel(pipe<T> x, pipe<T> y, uint32 tiles) {
-    for (uint32 i = 0; i < tiles; i++) {
-        x.wait_front();
-        y.reserve_back();
-        math<T> acc;
-        acc.copy(x, 0, 0);
-        acc.pack(0, y);
-        y.push_back();
-        x.pop_front();
-    }
-}
-"""
 
 
 @pytest.mark.parametrize("name", ["bfloat8_b", "bfloat4_b"])

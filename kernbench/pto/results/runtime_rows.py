@@ -45,12 +45,6 @@ class RuntimeRows:
         self.blocks = [
             row for row in self._record.blocks if (self._cores[row.core].place.server, row.start_fs) not in own
         ]
-        first = len(self._record.phases)
-        self._at = {row: first + at for at, row in enumerate(self.blocks)}
-
-    def find_block(self, row: BlockRow) -> int:
-        """The place of a block among the rows; NONE for one that is a row of the program."""
-        return self._at.get(row, NONE)
 
     def part_of_thread(self, thread: int) -> str:
         """The processor that a thread runs on."""

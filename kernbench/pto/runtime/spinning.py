@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS, Failure, Needs
@@ -95,11 +96,7 @@ class SpinTexts:
         def fail(device: Device, spins: int) -> Failure:
             size = device.deps.size
             why = f"All {size} entries are in use and no progress after {spins} spins."
-
-            def advise(needs: Needs) -> str:
-                least = max(needs.most[DEP_ENTRIES], size + 1)
-                return _recommend(least, "PTO2_RING_DEP_POOL", f"{least} entries")
-
+            advise = partial(_recommend_entries, "PTO2_RING_DEP_POOL", DEP_ENTRIES, size)
             return Failure(FatalCode.DEP_POOL, _deadlock("Dependency Pool", why), advise)
 
         return cls(
@@ -113,11 +110,7 @@ class SpinTexts:
         def fail(device: Device, spins: int) -> Failure:
             used = device.map.used
             why = f"All {used} entries belong to active tasks and no progress after {spins} spins."
-
-            def advise(needs: Needs) -> str:
-                least = max(needs.most[MAP_ENTRIES], used + 1)
-                return _recommend(least, "PTO2_TENSORMAP_POOL_SIZE", f"{least} entries")
-
+            advise = partial(_recommend_entries, "PTO2_TENSORMAP_POOL_SIZE", MAP_ENTRIES, used)
             return Failure(FatalCode.FLOW_CONTROL, _deadlock("TensorMap Pool", why), advise)
 
         return cls(lambda device, spins: f"[TensorMap] BLOCKED: used={device.map.used}, spins={spins}", fail)
@@ -213,6 +206,11 @@ def _deadlock(name: str, why: str) -> str:
 
 def _recommend(least: int, variable: str, taken: str) -> str:
     return f"Recommended: {_power_of_two(least)} ({variable}; the open scopes take {taken})"
+
+
+def _recommend_entries(variable: str, kind: str, used: int, needs: Needs) -> str:
+    least = max(needs.most[kind], used + 1)
+    return _recommend(least, variable, f"{least} entries")
 
 
 def _power_of_two(least: int) -> int:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core, GlobalBuffer, PipePart, SemaphorePart
     from kernbench.tanto.timing.lowering import Lowering
 
-_ALL = int(Intent.ALL)
-
 
 class DataflowRows:
     """The rows of a reader or writer kernel on a core."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.tanto.cores.storage import Core, PipePart, SemaphorePart
 
-_PART = "tensix_core."
-
 
 def check_chip(machine: Machine) -> TensixPlaces:
     """The places of a chip. Errors: InputError for a machine of another family."""
@@ -41,9 +39,7 @@ class Lowering:
         self.routing = machine.routing
         self.costs = Costs(program)
         figures = machine.figures
-        self.core_figures = {
-            name.removeprefix(_PART): value for name, value in figures.items() if name.startswith(_PART)
-        }
+        self.core_figures = machine.figures_of("tensix_core")
         self.transfer_costs = TransferCosts.of(self.core_figures)
         self.register_cycles = self.core_figures["register_cycles"]
         self.load_cycles, self.store_cycles = self.core_figures["load_cycles"], self.core_figures["store_cycles"]

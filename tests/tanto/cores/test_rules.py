@@ -10,22 +10,9 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.tanto.cores.kernel import TantoError
-from tests.tanto.support import COPY_IN, COPY_OUT, ONE, buffer, device, kernel, pipe, run, through
+from tests.tanto.support import COPY, COPY_IN, COPY_OUT, ONE, buffer, device, kernel, pipe, run, through
 
 ALL = [[0, 0, 1, 1]]
-COPY = """
-void kernel(pipe<T> x, pipe<T> y, uint32 tiles) {
-    for (uint32 i = 0; i < tiles; i++) {
-        x.wait_front();
-        y.reserve_back();
-        math<T> acc;
-        acc.copy(x, 0, 0);
-        acc.pack(0, y);
-        y.push_back();
-        x.pop_front();
-    }
-}
-"""
 
 
 def local(id: int, size: int, fmt: str = "uint32", ranges: Any = ALL) -> dict[str, Any]:
