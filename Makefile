@@ -24,7 +24,7 @@ run: $(INSTALLED)  ## sweep a GEMM over the default machine: a progress bar, a t
 
 # The first tier: the layers between a file and a run, and every shipped bench on the smallest machine. Not the command line, sweeps,
 # collectives, the viewer, whole programs of other front-ends, nor random programs against the interpreter: `make test` has those.
-QUICK := $(addprefix tests/,components limits machine oplog program replay runs schema tl trace)
+QUICK := $(addprefix tests/,limits machine oplog parts program replay runs schema tl trace)
 
 quick: $(INSTALLED)  ## run the first tier of tests, under a minute on two quiet cores, for every change
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal -m "not slow" $(QUICK) tests/test_*.py

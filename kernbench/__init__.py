@@ -103,8 +103,8 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult as RunResult
     from kernbench.runs.run import run_bench
     from kernbench.sweep.results.comparison import Comparison as Comparison
-    from kernbench.tl.context import TLContext as TLContext
-    from kernbench.tl.current_context import run_kernel as run_kernel
+    from kernbench.tl.language.context import TLContext as TLContext
+    from kernbench.tl.language.current_context import run_kernel as run_kernel
 
     run = run_bench
     __version__: str
@@ -142,8 +142,8 @@ _NAMES = {  # by module
     "runs.run": ("run",),
     "sweep": ("sweep",),
     "sweep.results.comparison": ("Comparison",),
-    "tl.context": ("TLContext",),
-    "tl.current_context": ("run_kernel",),
+    "tl.language.context": ("TLContext",),
+    "tl.language.current_context": ("run_kernel",),
 }
 _ATTRIBUTES = {"run": "run_bench"}  # that have another name at home
 _HOMES = {name: f"kernbench.{module}" for module, names in _NAMES.items() for name in names}

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from kernbench.components.part import Part
+from kernbench.parts.part import Part
 from kernbench.schema.fields import Bytes, Count, Gbs, Ns
 from kernbench.units import FS_PER_NS
 

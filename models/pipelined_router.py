@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kernbench.components.part import Part
+from kernbench.parts.part import Part
 from kernbench.schema.fields import Bytes, Count, Ghz, Mm
 from kernbench.units import FS_PER_NS
 

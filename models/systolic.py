@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kernbench.components.part import Part, fs_per_unit
+from kernbench.parts.part import Part, fs_per_unit
 from kernbench.schema.fields import Count, Ghz
 
 PASSES = {8: 0.5, 16: 1, 32: 2}  # through the array, by bits of the widest operand

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernbench.components.part import Part
+from kernbench.parts.part import Part
 
 
 class WeightStationary(Part):

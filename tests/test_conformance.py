@@ -36,7 +36,7 @@ def find_tests(file: Path) -> frozenset[str]:
 def find_problems(held: str) -> list[str]:
     """What is wrong with a cell that names tests."""
     if not HELD.fullmatch(held):
-        return [f"{held!r} is no list of tests, each like `tests/tl/test_math.py::test_operators`"]
+        return [f"{held!r} is no list of tests, each like `tests/tl/language/test_math.py::test_operators`"]
     return [
         f"{file} has no {test}" if (ROOT / file).is_file() else f"there is no {file}"
         for file, test in re.findall(TEST, held)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.arrays import unique_rows
-from kernbench.components.derived import Origin
 from kernbench.machine.network.flit_service import pad, service_fs
 from kernbench.machine.sheets.field_provenance import Origins
+from kernbench.parts.derived import Origin
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

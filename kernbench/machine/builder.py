@@ -20,9 +20,9 @@ from kernbench.units import FS_PER_NS
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
-    from kernbench.components.derived import Origin
     from kernbench.machine.machine import MachineShape
     from kernbench.machine.network.flow_control import FlowControl
+    from kernbench.parts.derived import Origin
 
 
 # Added to the weight of every link: of equally long paths the one with fewer links is taken, and no weight is 0, so equally

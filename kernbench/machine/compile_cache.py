@@ -17,11 +17,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernbench.components.derived import Origin
 from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.network.flow_control import FlowControl
 from kernbench.machine.sheets.field_provenance import Provenance, Source
+from kernbench.parts.derived import Origin
 from kernbench.unfinished import remove_abandoned, unfinished_file
 from kernels_jit.compile.ownership import find_stranger, make_private
 from kernels_jit.layout.machine_tables import Stations

@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.components.costs import GemmCosts, MathCosts, TcmCosts, TileOrder
+from kernbench.parts.costs import GemmCosts, MathCosts, TcmCosts, TileOrder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ class Costs:
         """The order of m x k x n tiles and the reads of each token, as in `TileOrder`."""
         if "tiling" not in self._dropins:
             return plan_tiles(m, k, n)
-        from kernbench.components import ports
+        from kernbench.parts import ports
 
         return ports.find_tile_order(self._make("tiling"), (m, k, n))
 
@@ -97,15 +97,15 @@ class Costs:
     def _ask(self, part: str, method: str, given: tuple[Any, ...]) -> Mapping[str, float]:
         if part not in self._dropins:
             return getattr(_STANDARD[part], method)(*given)
-        from kernbench.components import ports
+        from kernbench.parts import ports
 
         return ports.find_cost(self._make(part), method, given)
 
     def _make(self, part: str) -> Any:
         """The drop-in of a part, made once."""
         if part not in self._parts:
-            from kernbench.components import dropin
-            from kernbench.components.standard import PARTS_WITH_COSTS
+            from kernbench.parts import dropin
+            from kernbench.parts.standard import PARTS_WITH_COSTS
 
             own = self._dropins[part]
             self._parts[part] = dropin.make(Path(own.file), own.sha256, own.parameters, PARTS_WITH_COSTS[part])

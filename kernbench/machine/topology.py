@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernbench.components import dropin, ports
 from kernbench.errors import InputError, error_text
 from kernbench.machine.families.registry import FAMILIES, Family
 from kernbench.machine.machine import DropIn
+from kernbench.parts import dropin, ports
 from kernbench.schema.model import Model, check, leaf_paths
 from kernbench.schema.topology import complete, family_of, load_tree, overlay
 from kernbench.schema.yaml import Marked

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from kernbench.components.derived import Origin
     from kernbench.machine.machine import Machine
+    from kernbench.parts.derived import Origin
 
 MOST_FS = 1 << 53  # what a float64 holds exactly: nine seconds
 

@@ -31,10 +31,10 @@ from kernbench.runs.metrics import latency_fs
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
-    from kernbench.components.derived import Origin
     from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
+    from kernbench.parts.derived import Origin
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
 

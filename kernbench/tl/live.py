@@ -16,10 +16,10 @@ from kernbench.errors import RunError
 from kernbench.program.op_semantics import Dot, Load, Math, Multicast, Recv, Ref, Send, Store
 from kernbench.replay import numerics
 from kernbench.replay.tile_rows import as_reference
-from kernbench.tl.context_base import Work
-from kernbench.tl.errors import fail
-from kernbench.tl.handle import CompletionHandle, TensorHandle
-from kernbench.tl.lower import Lowering
+from kernbench.tl.language.context_base import Work
+from kernbench.tl.language.errors import fail
+from kernbench.tl.language.handle import CompletionHandle, TensorHandle
+from kernbench.tl.lowering.lower import Lowering
 
 if TYPE_CHECKING:
     from kernbench.replay.tiled_composite import TiledComposite

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
     from kernbench.replay.pe_memory import PeMemory
-    from kernbench.tl.ipcq import PeQueues
-    from kernbench.tl.plan_outline import PlanOutline
-    from kernbench.tl.source_lines import LineFinder
+    from kernbench.tl.lowering.ipcq import PeQueues
+    from kernbench.tl.lowering.plan_outline import PlanOutline
+    from kernbench.tl.lowering.source_lines import LineFinder
 
 
 class Translate(Protocol):

@@ -16,11 +16,11 @@ import numpy as np
 
 from kernbench.errors import InputError, KernBenchError, KernelError, LimitError
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
-from kernbench.tl.context import TLContext
-from kernbench.tl.current_context import activate, swap_active
-from kernbench.tl.errors import raising_line
+from kernbench.tl.language.context import TLContext
+from kernbench.tl.language.current_context import activate, swap_active
+from kernbench.tl.language.errors import raising_line
 from kernbench.tl.live import LiveLowering
-from kernbench.tl.lower import Lowering
+from kernbench.tl.lowering.lower import Lowering
 from kernbench.user_modules import raised
 
 if TYPE_CHECKING:

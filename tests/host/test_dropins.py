@@ -110,7 +110,7 @@ def test_costs_of_every_engine_can_be_replaced(tmp_path, monkeypatch, part, base
     _drop_in(
         tmp_path,
         part,
-        f"from kernbench.components.{module} import {name}\n\nclass Twice({name}):\n    def {method}:\n"
+        f"from kernbench.parts.{module} import {name}\n\nclass Twice({name}):\n    def {method}:\n"
         f"        found = super().{method.partition('(')[0]}({arguments})\n"
         "        return {figure: 2 * amount for figure, amount in found.items()}\n",
     )
@@ -149,7 +149,7 @@ def test_every_part_with_an_overhead_can_be_replaced(tmp_path, monkeypatch, part
     _drop_in(
         tmp_path,
         part,
-        f"from kernbench.components.{module} import {name}\n\nclass Slow({name}):\n    @property\n"
+        f"from kernbench.parts.{module} import {name}\n\nclass Slow({name}):\n    @property\n"
         "    def overhead_fs(self):\n        return 1_000_000_000\n",
     )
     machine = load_machine("tiny", {f"parts.{part}": "twice"})
@@ -167,7 +167,7 @@ def test_the_mmu_can_be_replaced(tmp_path, monkeypatch):
     _drop_in(
         tmp_path,
         "pe_mmu",
-        "from kernbench.components.memory import PeMmu\n\nclass Walker(PeMmu):\n    @property\n"
+        "from kernbench.parts.memory import PeMmu\n\nclass Walker(PeMmu):\n    @property\n"
         "    def tlb_fs(self):\n        return 100_000_000\n",
     )
     before, after = (
@@ -182,7 +182,7 @@ def test_a_drop_in_that_raises_in_a_run(tmp_path, monkeypatch):
     _drop_in(
         tmp_path,
         "pe_gemm",
-        "from kernbench.components.compute import PeGemm\n\nclass Broken(PeGemm):\n"
+        "from kernbench.parts.compute import PeGemm\n\nclass Broken(PeGemm):\n"
         "    def product(self, m, k, n, bits):\n        raise ValueError(f'no {m}')\n",
     )
     at = r"^kernel gemm on sip0.cube0.pe0, at .*gemm_single_pe.py:\d+: models/twice.py:5: "

@@ -16,7 +16,7 @@ from kernbench.machine.variants import Variants
 
 SHEET = "kind: pe_gemm\ndescription: d\nparameters:\n  cycles: {value: 5, source: s}\n"
 CLASS = (
-    "from typing import ClassVar\nfrom kernbench.components.part import Part\n\n"
+    "from typing import ClassVar\nfrom kernbench.parts.part import Part\n\n"
     'class Fixed(Part):\n    kind: ClassVar[str] = "pe_gemm"\n    cycles: int\n\n'
     '    def product(self, m, k, n, bits):\n        return {"cycles": 10}\n'
 )
@@ -165,7 +165,7 @@ def test_numbers_of_numpy_are_numbers(models):
 def test_ports_that_other_fields_depend_on_are_asked_first(models, slice_bytes, said):
     (models / "bank.yaml").write_text("kind: hbm\ndescription: d\n")
     (models / "bank.py").write_text(
-        "from typing import ClassVar\nfrom kernbench.components.part import Part\n\nclass Bank(Part):\n"
+        "from typing import ClassVar\nfrom kernbench.parts.part import Part\n\nclass Bank(Part):\n"
         '    kind: ClassVar[str] = "hbm"\n    overhead_fs: ClassVar[int] = 0\n    turn_fs: ClassVar[int] = 0\n'
         "    channel_gbs: ClassVar[float] = 32.0\n    @property\n    def slice_bytes(self):\n"
         f"        {slice_bytes}\n    channels: ClassVar[int] = 8\n    burst_bytes: ClassVar[int] = 256\n"

@@ -4,7 +4,7 @@ import pytest
 from kernbench.dtypes import numpy_dtype
 from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Math, Ref, View
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE, apply_epilogue, compute, compute_block, resolve
-from kernbench.tl.epilogue import FIELDS
+from kernbench.tl.language.epilogue import FIELDS
 
 X = np.array([[1.0, -2.0, 0.5], [4.0, 3.0, -1.0]], np.float16)
 Y = np.array([[2.0, 2.0, 0.25], [-1.0, 8.0, 1.0]], np.float16)

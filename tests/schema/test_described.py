@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field
 
-from kernbench.components import dropin
 from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.load import model_files
 from kernbench.machine.sheets.model_sheets import read_model_sheet, standard_parts
+from kernbench.parts import dropin
 from kernbench.schema.described import as_text, describe_fields
 from kernbench.schema.fields import Bytes, Count, CyclesOrZero, Mm, Ns
 from kernbench.schema.model import Model

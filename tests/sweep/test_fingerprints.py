@@ -164,7 +164,7 @@ def test_the_key_follows_the_sheets_and_classes_that_points_choose(
     sheet.parent.mkdir()
     sheet.write_text("kind: pe_gemm\ndescription: d\nparameters:\n  cycles: {value: 5, source: s}\n")
     text.write_text(
-        "from typing import ClassVar\nfrom kernbench.components.part import Part\nclass Own(Part):\n"
+        "from typing import ClassVar\nfrom kernbench.parts.part import Part\nclass Own(Part):\n"
         '    kind: ClassVar[str] = "pe_gemm"\n    cycles: int\n'
         '    def product(self, m, k, n, bits):\n        return {"cycles": 1}\n'
     )

@@ -14,10 +14,10 @@ from kernbench.program.program import Program
 from kernbench.replay.numbers import Numbers
 from kernbench.replay.replay import Replay, RunTimes
 from kernbench.replay.timed_store import TimedStore
-from kernbench.tl.ipcq import Ipcq, Ring
+from kernbench.tl.lowering.ipcq import Ipcq, Ring
+from kernbench.tl.lowering.source_lines import LineFinder
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel
-from kernbench.tl.source_lines import LineFinder
 from tests.tl.rig import Memory
 
 BASE = 1 << 32

@@ -9,10 +9,10 @@ from kernbench.program.op_semantics import Ref
 from kernbench.program.program import Program
 from kernbench.replay.pe_memory import PeMemory
 from kernbench.replay.timed_store import TimedStore
-from kernbench.tl.context import TLContext
+from kernbench.tl.language.context import TLContext
+from kernbench.tl.lowering.source_lines import LineFinder
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel, record_kernel
-from kernbench.tl.source_lines import LineFinder
 
 BASE = 1 << 32
 BYTES = 1 << 20
@@ -99,7 +99,7 @@ class Rig:
 
 def commands(kernel, *args, **context):
     """The commands of a kernel run without a machine."""
-    from kernbench.tl.current_context import activate
+    from kernbench.tl.language.current_context import activate
 
     tl = TLContext(0, 1, **{"dispatch_cycles": 0, "scratch_base": 16, **context})
     with activate(tl):

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from kernbench.tl.ipcq import DIRECTIONS, N_SLOTS, SLOT_BYTES
+from kernbench.tl.lowering.ipcq import DIRECTIONS, N_SLOTS, SLOT_BYTES
+from tests.tl.lowering.test_exchange import deadlock, recv, send
 from tests.tl.mesh import A, B, Mesh, line
-from tests.tl.test_exchange import deadlock, recv, send
 
 PAGE = (Path(__file__).parents[2] / "docs" / "kernel-language.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -9,7 +9,7 @@ from kernbench.errors import InputError, KernelError
 from kernbench.program.gc_pause import pause_gc
 from kernbench.program.ops import Op
 from kernbench.program.program import Program
-from kernbench.tl.current_context import find_active
+from kernbench.tl.language.current_context import find_active
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel, record_kernel
 from tests.tl.rig import BASE, Rig

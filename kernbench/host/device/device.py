@@ -20,7 +20,7 @@ from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMa
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits, find_op_limit
 from kernbench.program.gc_pause import pause_gc
 from kernbench.program.program import Program
-from kernbench.tl.ipcq import Ipcq
+from kernbench.tl.lowering.ipcq import Ipcq
 from kernbench.tl.registry import replace_kernel
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from kernbench.machine.families.sip.places import PePlace
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
-    from kernbench.tl.ipcq import NeighbourTable, Ring, Where
-    from kernbench.tl.queue_thread import Answers
+    from kernbench.tl.lowering.ipcq import NeighbourTable, Ring, Where
+    from kernbench.tl.lowering.queue_thread import Answers
 
 
 class Device:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kernbench.host.messages import TensorArg
+from kernbench.tl.lowering.source_lines import LineFinder
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel, record_kernel
-from kernbench.tl.source_lines import LineFinder
 
 if TYPE_CHECKING:
     from kernbench.host.device.device_memory import DeviceMemory
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
-    from kernbench.tl.ipcq import Ipcq
-    from kernbench.tl.plan_outline import PlanOutline
-    from kernbench.tl.queue_thread import Answers
+    from kernbench.tl.lowering.ipcq import Ipcq
+    from kernbench.tl.lowering.plan_outline import PlanOutline
+    from kernbench.tl.lowering.queue_thread import Answers
 
 
 class Kernels:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kernbench.host.messages import MmuMap
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
-    from kernbench.tl.ipcq import NeighbourTable, Where
+    from kernbench.tl.lowering.ipcq import NeighbourTable, Where
 
     TablesOfSip = Mapping[int, Mapping[int, NeighbourTable]]  # by cube and PE
 

@@ -18,7 +18,7 @@ from kernbench.host.memory.pointer import Owner
 from kernbench.host.memory.va_regions import Memories
 from kernbench.host.messages import Entries, Shard
 from kernbench.machine.address_decoder import ABSENT, Segment
-from kernbench.tl.context_base import CheckedPointer
+from kernbench.tl.language.context_base import CheckedPointer
 
 _WHOLE = (int, np.integer)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernbench.dtypes import canonical
 from kernbench.errors import AddressError
-from kernbench.tl.context_base import CheckedPointer
+from kernbench.tl.language.context_base import CheckedPointer
 
 _WHOLE = (int, np.integer)
 

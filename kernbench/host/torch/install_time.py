@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernbench.machine.machine import Machine
-    from kernbench.tl.ipcq import NeighbourTable
+    from kernbench.tl.lowering.ipcq import NeighbourTable
 
 
 def estimate_install_ns(machine: Machine, sip: int, targets: Mapping[int, Mapping[int, NeighbourTable]]) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.ccl.broadcast_in_sip import cube_queues
 from kernbench.ccl.wiring import all_of_cube, check_wiring, grid_neighbours, intra_neighbours
-from kernbench.tl.ipcq import Ring
+from kernbench.tl.lowering.ipcq import Ring
 
 if TYPE_CHECKING:
     from kernbench.ccl.broadcast_in_sip import Copies

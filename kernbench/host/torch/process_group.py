@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kernbench.ccl.plan import Spans
     from kernbench.host.device.device import Device
     from kernbench.host.torch.participants import Workers
-    from kernbench.tl.ipcq import Ipcq
+    from kernbench.tl.lowering.ipcq import Ipcq
 
 Who = tuple[
     str, int, int, tuple[int, ...], tuple[int, ...]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernbench.host.torch.collectives import Collective
     from kernbench.host.torch.process_group import ProcessGroup
     from kernbench.host.torch.tensor import Tensor
-    from kernbench.tl.ipcq import Ipcq
+    from kernbench.tl.lowering.ipcq import Ipcq
 
 Reference = np.ndarray | Callable[[], np.ndarray]
 

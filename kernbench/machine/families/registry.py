@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernbench.components.part import Part
     from kernbench.machine.machine import Machine, MachineShape
     from kernbench.machine.symbols import Symbol
     from kernbench.machine.view import View
+    from kernbench.parts.part import Part
     from kernbench.schema.model import Model
 
 
@@ -56,7 +56,7 @@ class Family:
 
     def parts(self) -> dict[str, type[Part]]:
         """The standard class of each field that is a part."""
-        from kernbench.components.part import Part
+        from kernbench.parts.part import Part
 
         fields = {name: field.annotation for name, field in self.spec.model_fields.items()}
         return {name: kind for name, kind in fields.items() if isinstance(kind, type) and issubclass(kind, Part)}

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from kernbench.components.port import BUFFER_MOST, CHANNELS_MOST
 from kernbench.machine.network.flow_control import Allocator, Dateline, FlowControl, PortControl, Reuse
+from kernbench.parts.port import BUFFER_MOST, CHANNELS_MOST
 from kernbench.schema.fields import Count, Ns
 from kernbench.schema.model import Model
 

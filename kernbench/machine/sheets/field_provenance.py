@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernbench.components.derived import Origin
+from kernbench.parts.derived import Origin
 
 
 class Source(NamedTuple):

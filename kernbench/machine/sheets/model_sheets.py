@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kernbench import library
-from kernbench.components import dropin
-from kernbench.components.part import Part
 from kernbench.errors import InputError
 from kernbench.machine.families.registry import FAMILIES
+from kernbench.parts import dropin
+from kernbench.parts.part import Part
 from kernbench.schema.described import DescribedField, as_text, describe_fields
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.model import check

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import reduce
 from typing import NamedTuple
 
-from kernbench.components.derived import Origin, list_derived
-from kernbench.components.part import Part, Section, plain
 from kernbench.machine.sheets.field_provenance import Source
+from kernbench.parts.derived import Origin, list_derived
+from kernbench.parts.part import Part, Section, plain
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 

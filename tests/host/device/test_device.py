@@ -13,7 +13,7 @@ from kernbench.errors import AddressError, DeadlockError, InputError, KernelErro
 from kernbench.host.memory.placement import DPPolicy
 from kernbench.host.messages import KernelLaunch, Response, Shard
 from kernbench.host.torch.context import RuntimeContext
-from kernbench.tl.ipcq import Ring
+from kernbench.tl.lowering.ipcq import Ring
 from tests.host.conftest import Make
 
 ONE_PE = DPPolicy(num_cubes=1, num_pes=1)

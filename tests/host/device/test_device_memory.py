@@ -12,7 +12,7 @@ from kernbench import DPPolicy, InputError, KernelError, LimitError, bench, run
 from kernbench.host.memory.initial_values import Random
 from kernbench.limits import memory_budget
 from kernbench.machine.address import MemorySpace
-from kernbench.tl.ipcq import Ring
+from kernbench.tl.lowering.ipcq import Ring
 
 SPREAD = DPPolicy(cube="replicate", pe="row_wise")
 

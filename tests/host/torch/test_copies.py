@@ -11,7 +11,7 @@ from kernbench import DPPolicy, RunResult, bench, run
 from kernbench.ccl.broadcast_in_sip import Copies, cube_queues
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.tl.ipcq import Ring, check_tables
+from kernbench.tl.lowering.ipcq import Ring, check_tables
 
 LAYOUTS = {
     "everywhere": DPPolicy(),

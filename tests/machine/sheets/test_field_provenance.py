@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from kernbench import library
-from kernbench.components.derived import Origin
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.machine.builder import Builder
@@ -21,6 +20,7 @@ from kernbench.machine.machine import Machine
 from kernbench.machine.sheets import quantities
 from kernbench.machine.sheets.field_provenance import Source
 from kernbench.machine.variants import Variants
+from kernbench.parts.derived import Origin
 
 SHIPPED = [
     "tiny",

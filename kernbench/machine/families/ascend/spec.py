@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kernbench.components.ascend import Aic, Aicpu, Aiv, GlobalMemory, NpuHost, PtoRuntime
+from kernbench.parts.ascend import Aic, Aicpu, Aiv, GlobalMemory, NpuHost, PtoRuntime
 from kernbench.schema.fields import Count, MessageBytes, Mm, NsPerMm
 from kernbench.schema.model import Model
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 
-from kernbench.components.derived import Origin
 from kernbench.machine.builder import Builder
 from kernbench.machine.families.sip.places import ONE_SERVER, PE_PARTS, READ_WRITE
 from kernbench.machine.families.sip.spec import SipSpec, parse_router
 from kernbench.machine.intents import PORT_PENALTY, EdgeKind
 from kernbench.machine.sheets.field_provenance import Source
 from kernbench.machine.sheets.quantities import Rate, Time, rate, time
+from kernbench.parts.derived import Origin
 
 PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing
 CONN_SHIFT_MM = 0.75  # the most between a connection and its router, along the side; so it does not cover other parts

@@ -13,16 +13,16 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from kernbench.components.compute import PeGemm, PeMath
-from kernbench.components.fabric import IoNoc, Noc, PcieEp, SipLink, Switch, Ucie
-from kernbench.components.memory import Hbm, PeMmu, PeTcm, Sram
-from kernbench.components.part import Section
-from kernbench.components.port import MemoryPort, Port
-from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
-from kernbench.components.tiling import Tiling
 from kernbench.machine.address import HBM_BYTES, IO_CHIPLETS, PE_BYTES, PES
 from kernbench.machine.families.sip.cube_mesh import Grid, make_grid
 from kernbench.machine.network.flow_control_spec import FlowControlSpec
+from kernbench.parts.compute import PeGemm, PeMath
+from kernbench.parts.fabric import IoNoc, Noc, PcieEp, SipLink, Switch, Ucie
+from kernbench.parts.memory import Hbm, PeMmu, PeTcm, Sram
+from kernbench.parts.part import Section
+from kernbench.parts.port import MemoryPort, Port
+from kernbench.parts.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
+from kernbench.parts.tiling import Tiling
 from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.schema.model import Model
 from kernbench.text import plural

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from kernbench.components.port import MemoryPort, Port
-from kernbench.components.tensix import TensixCore, TensixDram, TensixNoc
 from kernbench.machine.network.flow_control_spec import FlowControlSpec
+from kernbench.parts.port import MemoryPort, Port
+from kernbench.parts.tensix import TensixCore, TensixDram, TensixNoc
 from kernbench.schema.fields import Count, MessageBytes
 from kernbench.schema.model import Model
 

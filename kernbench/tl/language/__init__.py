@@ -1,0 +1,1 @@
+"""What a kernel calls: the functions of `tl`, their handles, types and sentences."""

@@ -1,0 +1,71 @@
+"""Errors of kernels: one sentence each, with the file:line in the kernel.
+
+The classes also derive from the plain Python errors that the kernel language documents, so a kernel may catch those.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from inspect import unwrap
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from kernbench.errors import KernelError
+from kernbench.library import show_path
+
+_HERE = str(Path(__file__).parents[1])
+
+
+class CompositeError(KernelError, ValueError):
+    """An op or an epilogue that no composite can do."""
+
+
+class ScratchError(KernelError, RuntimeError):
+    """A kernel's results do not fit its scratch memory."""
+
+    code = "scratch_full"
+
+
+class PrimitiveError(KernelError, AttributeError):
+    """`tl` has no primitive of that name."""
+
+
+class NoContextError(KernelError, RuntimeError):
+    """A tensor operator was used outside a running kernel."""
+
+
+def fail(problem: str, remedy: str, kind: type[KernelError] = KernelError) -> NoReturn:
+    """Raise `problem, at <kernel line>; remedy`."""
+    raise kind(f"{problem}, at {kernel_line()}; {remedy}")
+
+
+def kernel_line() -> str:
+    """file:line of the nearest caller outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    return "an unknown line" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def is_own(file: str) -> bool:
+    """Whether a file belongs to this package."""
+    return file.startswith(_HERE)
+
+
+def raising_line(error: BaseException, fn: Callable[..., object]) -> str:
+    """file:line of the innermost frame in the kernel's file; the kernel's `def` if it was not entered."""
+    code = getattr(unwrap(fn), "__code__", None)
+    if code is None:
+        return "an unknown line"
+    line, traceback = code.co_firstlineno, error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == code.co_filename:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return _place(code.co_filename, line)
+
+
+def _place(file: str, line: int) -> str:
+    return f"{show_path(file)}:{line}"
