@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.arrays import unique_small
-from kernbench.engine.credit_layout import CreditLayout, number_vcs
-from kernbench.engine.credit_levels import find_levels
-from kernbench.engine.credit_steps import list_begins, list_ends
+from kernbench.engine.credit_layout import CreditLayout, list_begins, list_ends, number_vcs
+from kernbench.engine.credit_levels import find_levels, second_cache_bytes
 from kernbench.engine.credit_window import CreditWindow
-from kernbench.engine.second_cache import second_cache_bytes
 from kernbench.errors import LimitError
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.network.flow_control import Allocator, Reuse

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.engine.cache_aligned import aligned_zeros
 from kernbench.engine.credit_memory import CreditTables
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -19,6 +18,16 @@ from kernels_jit.layout.records import NEVER, word_of, words_of
 if TYPE_CHECKING:
     from kernbench.engine.network import Network
     from kernbench.machine.machine import Machine
+
+_LINE = 16  # words; lines of 8 come in pairs
+
+
+def aligned_zeros(count: int) -> np.ndarray:
+    """int64[count] zeros. As with `np.zeros`, memory is not touched until it is written."""
+    room = np.zeros(count + _LINE, np.int64)
+    first = -(room.ctypes.data // room.itemsize) % _LINE
+    return room[first : first + count]
+
 
 _TRANSFERS_MOST_WORDS = words_of(r.HOP) << (63 - r.FLIT_SHIFT)  # what a packed flit can point at
 _PASS_FLITS = 1024  # flits of the median link in the longest pass; more would stand in queues for longer

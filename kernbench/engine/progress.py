@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,31 @@ from kernbench.program.encoded_rows import EncodedRows
 from kernbench.program.ops import Op
 
 if TYPE_CHECKING:
+    from kernbench.engine.memory import Memory
     from kernbench.program.program import Program
+
+
+class Speculation(NamedTuple):
+    """Counts, in the words of docs/engine.md."""
+
+    passes: int  # over the network
+    rebounds: int  # transfers that had not landed by their bound and got a later one
+    looked_ahead: int  # flits served that arrived at or after the horizon of their pass; 0 in runs that are not checked
+    closed: int  # transfers done in closed form
+    reopened: int  # of these, those that another transfer turned into flits
+    reserved: int  # reservations taken
+    revoked: int
+    batched: int  # transfers done in a batch behind another
+    split: int  # of these, those taken back
+    chained: int  # tokens that entered a server chain
+    broken: int  # chains broken
+    requeued: int  # tokens that a broken chain returned to their servers
+
+    @classmethod
+    def of(cls, memory: Memory) -> Speculation:
+        """Those of the run in a memory."""
+        return cls(*(memory[field] for field in cls._fields))
+
 
 OnProgress = Callable[[int, int, int], object]  # (served, known, now_fs)
 OnStage = Callable[[str], object]  # with what is done next

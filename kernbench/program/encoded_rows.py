@@ -56,7 +56,7 @@ class EncodedRows(NDArrayOperatorsMixin):
 
     def counts(self, counted: np.ndarray | None = None) -> np.ndarray:
         """int64[entry] how many rows hold each, of all or of bool[row]."""
-        from kernels_jit.measure.entry_counts import count_entries
+        from kernels_jit.measure.row_totals import count_entries
 
         found = np.zeros(len(self.values), np.int64)
         count_entries(self.entry, _EVERY if counted is None else counted, found)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import copy
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from kernbench.program.growable_array import GrowableArray
 from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, LONGEST_FS, NONE
 from kernbench.program.plan_template import PlanTemplate, instantiate
-from kernbench.program.program_tables import ProgramTables, Totals
 from kernbench.program.rows import count_rows
 from kernbench.program.thread import ZERO, Thread
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
@@ -32,6 +31,25 @@ if TYPE_CHECKING:
     from kernbench.machine.costs import Terms
     from kernbench.machine.machine import Machine
     from kernbench.program.encoded_rows import EncodedRows
+
+
+class ProgramTables(NamedTuple):
+    """The flushed part of a program."""
+
+    op: EncodedRows  # int64[row, ROW_WIDTH] thread rows and stage rows
+    plan_start: np.ndarray  # int64[plan + 1] first token of a plan
+    token_start: np.ndarray  # int64[token] first stage row of a token; the rows of a plan are contiguous
+    token_end: np.ndarray  # int64[token]
+    duration_fs: np.ndarray  # int64[duration]; duration 0 is zero
+
+
+class Totals(NamedTuple):
+    """Sums over the flushed rows of a program."""
+
+    rows: int  # that they are of
+    jobs: np.ndarray  # int64[duration] the number of jobs that take it
+    moved_bytes: np.ndarray  # int64[tag] of transfers
+
 
 # Of a row of the op table at least: the number of its entry, and the three times of a run.
 _ROW_BYTES = 4 + 24

@@ -16,8 +16,7 @@ from kernbench.machine.costs import FLOP
 
 if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
-    from kernbench.program.program import Program
-    from kernbench.program.program_tables import Totals
+    from kernbench.program.program import Program, Totals
 
 GEMM = "pe_gemm."  # the figures of GEMM work, on whatever engine
 MOVED = ("dma_read", "dma_write", "message")  # what counts as moved by PEs

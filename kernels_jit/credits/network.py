@@ -10,21 +10,62 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit, quotient
-from kernels_jit.compile.branches import choose
+from kernels_jit.compile.branches import choose, rarely
 from kernels_jit.compile.jit import CHECKED, inlined, inner
-from kernels_jit.credits.actors import serve_actor
 from kernels_jit.credits.ahead import fetch_ahead
+from kernels_jit.credits.memory import serve_memory
+from kernels_jit.credits.router import serve_router
 from kernels_jit.credits.schedule import due_actors, end_of_blocks, first_wake, note_block, note_group
+from kernels_jit.credits.source import serve_source, serve_sources
+from kernels_jit.credits.waits import charge_fronts, look_at_fronts
+from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     LINK_WORDS,
+    MEMORY_WORDS,
+    ROUTER_WORDS,
     credit_at,
     event_at,
     link_at,
+    memory_at,
+    router_at,
     state_at,
     station_at,
 )
 from kernels_jit.layout.records import BLOCK_ACTORS, GROUP_SHIFT, NEVER
 from kernels_jit.loop.stops import is_enough
+
+_NONE = codes.NONE
+
+
+@inlined
+def serve_actor(m, op, times, credit, actor, cycle, end):
+    """Serve an actor from a cycle on, before another. Returns the next in which it may have something to do, or NEVER."""
+    sources = credit.router_n + credit.memory_n
+    if actor < credit.router_n:
+        return serve_cycles(m, op, times, credit, actor, cycle, end)
+    if actor < sources:
+        memory = memory_at(m, credit.memories + (actor - credit.router_n) * MEMORY_WORDS)
+        while cycle < end:
+            cycle = serve_memory(m, op, times, credit, memory, cycle)
+    else:
+        link = link_at(m, credit.links + (actor - sources) * LINK_WORDS)
+        while cycle < end:
+            cycle = serve_source(m, op, times, credit, link, cycle)
+    return cycle
+
+
+@inner
+def serve_cycles(m, op, times, credit, actor, cycle, end):
+    """As `serve_actor`, for a router."""
+    router = router_at(m, credit.routers + actor * ROUTER_WORDS)
+    while cycle < end:
+        due = NEVER if router.sources == 0 else serve_sources(m, op, times, credit, router, cycle)
+        seen = look_at_fronts(m, credit, router, cycle) if rarely(credit.waits != _NONE) else 0
+        served, cycle = cycle, min(due, serve_router(m, op, times, credit, router, cycle))
+        if rarely(seen > 0):
+            charge_fronts(m, credit, seen, served)
+            cycle = served + 1
+    return cycle
 
 
 @inlined

@@ -148,7 +148,7 @@ STATE = record(
     "word_fs",  # when the next service of each word is due, or before
     "group_fs",  # the same of every 64 words, so that a large machine is searched as fast as a small one
     "credit",  # place of the record of flow control with credits, or NONE: queues have no limit
-    # What was speculated, and what of it was rolled back: see `kernbench.engine.speculation`.
+    # What was speculated, and what of it was rolled back: see `kernbench.engine.progress`.
     "passes",  # over the network
     "rebounds",  # transfers that had not landed by their bound and got a later one
     "looked_ahead",  # flits served that arrived at or after the horizon; kept in checked runs alone

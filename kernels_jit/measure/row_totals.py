@@ -9,6 +9,17 @@ from kernels_jit.layout import codes
 
 
 @jit
+def count_entries(entry: np.ndarray, counted: np.ndarray, count: np.ndarray) -> None:
+    """Add the rows that hold each entry to `count`, int64[entry].
+
+    Arguments: int32[row], bool[row] that count, or bool[0] for all, and this one.
+    """
+    for row in range(entry.shape[0]):
+        if counted.shape[0] == 0 or counted[row]:
+            count[entry[row]] += 1
+
+
+@jit
 def add_totals(op: np.ndarray, tags: np.ndarray, count: np.ndarray, jobs: np.ndarray, moved_bytes: np.ndarray) -> None:
     """Add the number of jobs of each duration to `jobs`, int64[duration], and the bytes of transfers to theirs, int64[tag].
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kernbench
-from kernbench.engine.cache_aligned import aligned_zeros
-from kernbench.engine.memory import Memory
+from kernbench.engine.memory import Memory, aligned_zeros
 from kernbench.machine import load_machine
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_flows

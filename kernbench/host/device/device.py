@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
 from kernbench.engine.progress import Stage
-from kernbench.errors import DeadlockError
+from kernbench.errors import AddressError, DeadlockError
 from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device_memory import DeviceMemory
-from kernbench.host.device.dma import lower_dma
 from kernbench.host.device.kernels import Kernels
 from kernbench.host.device.launch import Launch, RunPart, lower_launch
 from kernbench.host.device.mmu_updates import by_cube, send_mmu_update, send_neighbour_tables
@@ -18,6 +17,9 @@ from kernbench.host.device.sip import Sip
 from kernbench.host.device.stream import Stream
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits, find_op_limit
+from kernbench.machine.address_decoder import AddressDecoder
+from kernbench.machine.families.sip.places import pe_path
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.gc_pause import pause_gc
 from kernbench.program.program import Program
 from kernbench.tl.lowering.ipcq import Ipcq
@@ -31,12 +33,39 @@ if TYPE_CHECKING:
     from kernbench.host.memory.initial_values import Contents
     from kernbench.host.memory.placement import DPPolicy
     from kernbench.host.memory.tensor_layout import Layout
-    from kernbench.host.messages import Targets
+    from kernbench.host.messages import PeDma, Targets
     from kernbench.machine.families.sip.places import PePlace
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
     from kernbench.tl.lowering.ipcq import NeighbourTable, Ring, Where
     from kernbench.tl.lowering.queue_thread import Answers
+
+
+def lower_dma(program: Program, thread: Thread, place: PePlace, message: PeDma) -> None:
+    """Lower the transfer. It holds the DMA channel for the whole round trip; its address is physical and needs no look-up.
+
+    Errors: AddressError for a shard that is in no memory.
+    """
+    machine, shard = program.machine, message.shard
+    found = AddressDecoder(machine.places).find(shard.pa)
+    if found is None or shard.nbytes > found[2]:
+        raise AddressError(
+            f"PeDma of {pe_path(message.sip, message.cube, message.pe)}: {shard.nbytes} bytes at {shard.pa:#x} do not lie "
+            "in one memory of the machine; give the physical address of a shard"
+        )
+    node, offset, _ = found
+    kind, channel = (RouteKind.WRITE, place.dma_write) if message.write else (RouteKind.READ, place.dma_read)
+    done = program.counter(f"the end of a transfer of {thread.name}")
+    thread.move(
+        machine.routing.route(place.dma, node, Intent.PE_DMA, kind),
+        shard.nbytes,
+        stripe=offset // int(machine.figures["hbm.burst_bytes"]) % machine.terminals[node].stripes,
+        done=done,
+        hold=channel,
+        lead=program.duration(("pe_dma.overhead", 1)),
+        tag=program.tag("dma_write" if message.write else "dma_read", "memory"),
+    )
+    thread.wait(done, 1)
 
 
 class Device:

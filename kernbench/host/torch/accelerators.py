@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from kernbench.errors import InputError
-from kernbench.host.torch.unsupported import Namespace
+from kernbench.errors import InputError, suggest
 
 if TYPE_CHECKING:
     from kernbench.host.torch.runtime import Runtime
+
+
+class UnsupportedError(InputError, AttributeError):
+    """A name of PyTorch that this runtime does not have; an AttributeError too, so that `hasattr` works."""
+
+
+class Namespace:
+    """A part of `torch`. A name that it lacks is refused with an alternative, or with the names it has."""
+
+    title: ClassVar[str]  # as the user writes it
+    refused: ClassVar[Mapping[str, str]] = {}  # name → why not, and what to do instead
+    hidden: ClassVar[Sequence[str]] = ("title", "refused", "hidden")  # names that are not for benches
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        instead = self.refused.get(name)
+        known = [known for known in dir(type(self)) if not known.startswith("_") and known not in self.hidden]
+        tail = f": {instead}" if instead else suggest(name, known, most=len(known))
+        raise UnsupportedError(f"{self.title} has no {name!r}{tail}")
 
 
 class _Sips(Namespace):

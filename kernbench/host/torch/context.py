@@ -19,11 +19,10 @@ from kernbench.host.device.launch import Launch
 from kernbench.host.memory.initial_values import Contents, Filled, Given, Random
 from kernbench.host.memory.placement import DPPolicy
 from kernbench.host.messages import KernelLaunch, PeDma, TensorArg
-from kernbench.host.torch.accelerators import Accelerator, Ahbm, Multiprocessing
+from kernbench.host.torch.accelerators import Accelerator, Ahbm, Multiprocessing, Namespace
 from kernbench.host.torch.distributed import Distributed
 from kernbench.host.torch.runtime import Expectation, Reference, Runtime
 from kernbench.host.torch.tensor import Tensor
-from kernbench.host.torch.unsupported import Namespace
 from kernbench.tl.registry import find_kernel
 
 if TYPE_CHECKING:

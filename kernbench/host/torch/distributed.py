@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kernbench.ccl.plan import OPS
 from kernbench.errors import InputError, RunError, suggest
+from kernbench.host.torch.accelerators import Namespace
 from kernbench.host.torch.collectives import Collectives
 from kernbench.host.torch.process_group import ProcessGroup
 from kernbench.host.torch.tensor import Tensor
-from kernbench.host.torch.unsupported import Namespace
 
 if TYPE_CHECKING:
     from pathlib import Path

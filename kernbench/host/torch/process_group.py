@@ -24,8 +24,7 @@ from kernbench.ccl.wiring import DIRECTIONS, World, grid_neighbours
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.device.mmu_updates import by_cube
-from kernbench.host.torch.install_time import estimate_install_ns
-from kernbench.host.torch.neighbour_tables import copy_tables, grid_tables, neighbour_tables
+from kernbench.host.torch.neighbour_tables import copy_tables, estimate_install_ns, grid_tables, neighbour_tables
 
 if TYPE_CHECKING:
     from kernbench.ccl.alpha_beta import Link

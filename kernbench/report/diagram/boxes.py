@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernbench.report.diagram.captions import find_caption
+from kernbench.report.diagram.legend import find_caption
 from kernbench.report.diagram.rectangles import Plane, Rectangle
 from kernbench.report.diagram.svg import Svg, text_width
 from kernbench.report.diagram.symbols import LABEL, PAINTS, QUIET

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernbench.report import colours
 from kernbench.report.figures import style
-from kernbench.report.figures.axis_labels import axis_title, value_texts
+from kernbench.report.figures.plot import axis_title, value_texts
 from kernbench.report.figures.ticks import is_logarithmic, scale
 from kernbench.report.tables.engineering import Quantity, quantity
 from kernbench.report.tables.sweep_tables import MARKS

@@ -15,8 +15,8 @@ import numpy as np
 from kernbench.characters import visible
 from kernbench.report import colours
 from kernbench.report.figures import style
-from kernbench.report.figures.axis_labels import axis_title, quantity_in, quantity_of, value_texts
 from kernbench.report.figures.label_fitting import shorten, tell_in_full
+from kernbench.report.figures.plot import axis_title, quantity_in, quantity_of, value_texts
 from kernbench.report.figures.ticks import MOST_TICKS, find_ticks, is_logarithmic, tick_texts
 from kernbench.report.tables.engineering import Quantity
 from kernbench.sweep.grid.grid import Objective

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.report import colours
 from kernbench.report.figures import style
-from kernbench.report.figures.axis_labels import axis_title, quantity_in, value_texts
-from kernbench.report.figures.plot import choose_layout
+from kernbench.report.figures.plot import axis_title, choose_layout, quantity_in, value_texts
 from kernbench.report.figures.ticks import scale
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import find_senses, is_bounded, possible

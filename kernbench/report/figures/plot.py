@@ -17,9 +17,8 @@ import numpy as np
 
 from kernbench.report import colours
 from kernbench.report.figures import style
-from kernbench.report.figures.axis_labels import axis_title, quantity_of, setting_text, value_texts
-from kernbench.report.figures.ticks import scale
-from kernbench.report.tables.engineering import quantity
+from kernbench.report.figures.ticks import scale, tick_texts
+from kernbench.report.tables.engineering import Quantity, quantity
 from kernbench.sweep.results.bounds import best_of_each, is_bounded, possible
 from kernbench.sweep.results.derived_columns import LATENCY
 from kernbench.sweep.results.swept_axes import Swept, find_swept, short_name
@@ -28,6 +27,38 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+def quantity_of(axis: Swept) -> Quantity:
+    """How to show the values of a numeric axis."""
+    return quantity(axis.column, axis.values)
+
+
+def quantity_in(table: polars.DataFrame, column: str) -> Quantity:
+    """How to show the values of a numeric column of a table."""
+    return quantity(column, table[column].drop_nulls())
+
+
+def axis_title(axis: Swept) -> str:
+    """Its name with the unit of its values, and the columns that change with it."""
+    title = quantity_of(axis).title if axis.numeric else short_name(axis.column)
+    together = f" (with {', '.join(map(short_name, axis.companions))})" if axis.companions else ""
+    return f"{title}{together}"
+
+
+def value_texts(axis: Swept) -> list[str]:
+    """The texts of its values, in order."""
+    if not axis.numeric:
+        return [str(value) for value in axis.in_order]
+    return tick_texts(quantity_of(axis), axis.in_order)
+
+
+def setting_text(axis: Swept, value: Any) -> str:
+    """One value with the name of its axis, `N = 4` or `sram.bytes = 64 KiB`."""
+    text = value_texts(axis)[axis.in_order.index(value)]
+    unit = quantity_of(axis).common if axis.numeric else None
+    return f"{short_name(axis.column)} = {text}{f' {unit}' if unit else ''}"
+
 
 MOST_PANELS = 12
 

@@ -14,8 +14,7 @@ from kernbench.tl.language.current_context import find_active
 from kernbench.tl.language.errors import fail
 from kernbench.tl.language.operators import NUMBERS as NUMBERS
 from kernbench.tl.language.operators import WHOLE, TensorOperators
-from kernbench.tl.language.promotion import scalar_dtype
-from kernbench.tl.language.tensor_type import TensorType, type_of
+from kernbench.tl.language.tensor_type import TensorType, scalar_dtype, type_of
 
 Elements = np.ndarray | Deferred[np.ndarray]
 

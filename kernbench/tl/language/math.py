@@ -16,9 +16,8 @@ from kernbench.program.op_semantics import Math
 from kernbench.tl.language.context_base import ContextCore, Work
 from kernbench.tl.language.errors import fail
 from kernbench.tl.language.handle import NUMBERS, TensorHandle, check_number, scalar_handle
-from kernbench.tl.language.promotion import promote
 from kernbench.tl.language.shapes import as_axis, broadcast
-from kernbench.tl.language.tensor_type import TensorType, type_of
+from kernbench.tl.language.tensor_type import TensorType, promote, type_of
 
 Tensor = TensorHandle | float  # an operand as a kernel gives it
 

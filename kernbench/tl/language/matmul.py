@@ -14,9 +14,8 @@ from kernbench.tl.language.epilogue import check_types, read_epilogue
 from kernbench.tl.language.errors import CompositeError, fail
 from kernbench.tl.language.handle import NUMBERS, WHOLE, CompletionHandle, TensorHandle, check_number, scalar_handle
 from kernbench.tl.language.math import BINARY, FLOATS_ONLY, UNARY
-from kernbench.tl.language.promotion import promote
 from kernbench.tl.language.shapes import find_broadcast, product_shape
-from kernbench.tl.language.tensor_type import TensorType, as_dtype, type_of
+from kernbench.tl.language.tensor_type import TensorType, as_dtype, promote, type_of
 
 
 class MatmulPrimitives(ContextCore):

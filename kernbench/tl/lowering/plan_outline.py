@@ -14,16 +14,50 @@ import numpy as np
 from kernbench.dtypes import bits, itemsize
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.costs import plan_tiles
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernbench.program.plan_template import PlanTemplate, Stripes, placeholder
 from kernbench.program.thread import ZERO
-from kernbench.tl.lowering.stages import Stages
 from kernbench.tl.lowering.tiling import Axis, GemmTiles, grid_elements, grid_index, grid_starts, plan_gemm, tile_count
 
 if TYPE_CHECKING:
     from kernbench.program.op_semantics import Composite
     from kernbench.tl.language.handle import TensorHandle
     from kernbench.tl.lowering.lower import Lowering
+
+
+class Stages:
+    """Stages of many tokens, added as arrays; each token passes its own in the order in which they were added."""
+
+    def __init__(self, token_count: int) -> None:
+        self._token_count = token_count
+        self._count = 0
+        self._tokens: list[np.ndarray] = []
+        self._rows: list[np.ndarray] = []
+        self._tags: list[np.ndarray] = []
+
+    def add(self, tokens: np.ndarray, tag: int, *columns: int | np.ndarray) -> np.ndarray:
+        """Add one row for each of these tokens: the opcode and operands, each one number or one for each token.
+
+        Returns int64[token]: the numbers of these rows among all added rows.
+        """
+        rows = np.zeros((len(tokens), ROW_WIDTH), np.int64)
+        for at, column in enumerate(columns):
+            rows[:, at] = column
+        self._tokens.append(tokens)
+        self._rows.append(rows)
+        self._tags.append(np.full(len(tokens), tag, np.int32))
+        self._count += len(tokens)
+        return np.arange(self._count - len(tokens), self._count)
+
+    def lay_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets into them, int32[stage] tags; int64[added] the row of each."""
+        tokens = np.concatenate(self._tokens)
+        order = np.argsort(tokens, kind="stable")
+        token_start = np.zeros(self._token_count + 1, np.int64)
+        np.cumsum(np.bincount(tokens, minlength=self._token_count), out=token_start[1:])
+        row = np.empty(len(order), np.int64)
+        row[order] = np.arange(len(order))
+        return np.concatenate(self._rows)[order], token_start, np.concatenate(self._tags)[order], row
 
 
 SERVERS = ("dma_read", "dma_write", "tcm_read", "tcm_write", "gemm_server", "math_server")

@@ -7,17 +7,50 @@ given back in the order of their messages, whatever the order in which messages 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kernbench.machine.families.sip.places import pe_path
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.tl.lowering.credit import credit_terms
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.machine.families.sip.places import PePlace
+    from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
     from kernbench.tl.language.tensor_type import TensorType
     from kernbench.tl.lowering.ipcq import Ring, Where
+
+
+def credit_terms(machine: Machine, source: int, target: int, nbytes: int) -> tuple[tuple[str, float], ...]:
+    """The terms, as `Program.duration` takes them, of a credit of `nbytes` between two nodes."""
+    terms: defaultdict[str, float] = defaultdict(float)
+    for edge in machine.routing.edges_between(source, target, Intent.PE_DMA):
+        figure, amount = _byte(machine, edge)
+        terms[figure] += nbytes * amount
+        node = int(machine.edge_dst[edge])
+        if node != target:
+            figure, amount = _overhead(machine, node)
+            terms[figure] += amount
+    return tuple((figure, amount) for figure, amount in sorted(terms.items()) if amount)
+
+
+def _byte(machine: Machine, edge: int) -> tuple[str, float]:
+    """The time of a byte on a link, as an amount of a figure."""
+    found = machine.provenance.sources[machine.provenance.service[edge]].cost
+    return found if found[0] in machine.figures else ("ns", 1 / float(machine.edge_gbs[edge]))
+
+
+def _overhead(machine: Machine, node: int) -> tuple[str, float]:
+    """The overhead of a node, as an amount of a figure."""
+    at, overhead_fs = int(machine.provenance.node[node]), int(machine.node_overhead_fs[node])
+    if at >= 0:
+        source = machine.provenance.sources[at]
+        figure, amount = source.cost
+        if figure in machine.figures and (source.origin or machine.figures[figure] == overhead_fs):
+            return figure, amount
+    return "ns", overhead_fs / FS_PER_NS
+
 
 Terms = tuple[tuple[str, float], ...]  # a unit cost of the machine, and its amount
 

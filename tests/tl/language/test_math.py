@@ -8,9 +8,8 @@ from kernbench.program.op_semantics import Constant
 from kernbench.replay import numerics
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE
 from kernbench.tl.language.math import BINARY, BITWISE, COMPARISONS, UNARY, find_job
-from kernbench.tl.language.promotion import promote, scalar_dtype
 from kernbench.tl.language.shapes import find_broadcast
-from kernbench.tl.language.tensor_type import type_of
+from kernbench.tl.language.tensor_type import promote, scalar_dtype, type_of
 from tests.tl.rig import BASE, Rig, commands
 
 

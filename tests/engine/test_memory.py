@@ -2,8 +2,7 @@
 
 import pytest
 
-from kernbench.engine.cache_aligned import aligned_zeros
-from kernbench.engine.memory import Memory
+from kernbench.engine.memory import Memory, aligned_zeros
 from kernbench.machine import load_machine
 
 
