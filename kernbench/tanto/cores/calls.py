@@ -67,26 +67,25 @@ class RunningKernel(Kernel):
         """A new math object. Errors: TantoError while another is alive."""
         if self.alive_math is not None:
             raise self.error("a second math object while one is alive; end the scope of the first")
-        slots = max(1, self.run.destination_bytes // (TILE * find_format(element).storage.itemsize))
-        self.compute.begin(self.c)
-        made = self.alive_math = MathObject(self.run, self, slots, find_format(element))
+        self.compute.begin()
+        made = self.alive_math = MathObject(self.run, self, find_format(element))
         return made
 
     def end_math(self, math: MathObject) -> None:
         """The end of the scope of a math object."""
-        self.compute.end(self.c)
+        self.compute.end()
         math.slots = []
         self.alive_math = None
 
     def read_barrier(self) -> None:
         """Wait for all reads of this kernel."""
         self.reads_pending.clear()
-        self.flow.read_barrier(self.c)
+        self.flow.read_barrier()
 
     def write_barrier(self) -> None:
         """Wait for all writes of this kernel; for acknowledgements that nobody sends it waits for ever."""
         self.writes_pending.clear()
-        self.flow.write_barrier(self.c)
+        self.flow.write_barrier()
         while self.missing:
             self.pause(f"{self.missing:,} acknowledgements of a multicast that names more destinations than there are")
 
@@ -114,7 +113,7 @@ class RunningKernel(Kernel):
             self.run.races.note_tile(self, src.part, block - 1, last, self.compute.next_unpack(after=1))
         if block:
             dst.check_room(f"{call} into", dst.packed * TILE, block * TILE)
-        self.compute.relayout(self.c, block, src.part.fmt, dst.part.fmt)
+        self.compute.relayout(block, src.part.fmt, dst.part.fmt)
         at = dst.packed * TILE
         dst.packed += block
         if not self.run.numbers or not block:

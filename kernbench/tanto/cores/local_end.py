@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.language.types import Scalar
-    from kernbench.tanto.timing.row_buffer import Row
+    from kernbench.tanto.timing.kernel_log import Row
 
 
 class LocalEnd(CopyEnd[LocalPart]):
@@ -40,7 +40,7 @@ class LocalEnd(CopyEnd[LocalPart]):
         """Set the element at an index."""
         is_seen = self.part.lookers and self.part.lookers != {self.kernel}
         if is_seen:
-            self.kernel.flow.add_arrival(self.kernel.c, self.arrival(self.part, index, 1))
+            self.kernel.flow.add_arrival(self.arrival(self.part, index, 1))
         super().set(index, value)
         if is_seen:
             self.arrived(self.part, self.kernel.flow.last_row())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.language.types import Scalar
-    from kernbench.tanto.timing.row_buffer import Row
+    from kernbench.tanto.timing.kernel_log import Row
 
 
 class PipeEnd(CopyEnd[PipePart]):
@@ -26,7 +26,7 @@ class PipeEnd(CopyEnd[PipePart]):
     def __init__(self, run: GridRun, kernel: RunningKernel, part: PipePart, element: Scalar | None) -> None:
         super().__init__(run, kernel, element)
         self._part = part
-        self.rows = kernel.rows
+        self.rows = kernel.rows.pipe(part)
         self.frame = part.frame or part.tiles
         self.read_tiles = self.written_tiles = 0  # that this kernel popped and pushed
         self.packed = 0  # tiles of the write frame
@@ -55,6 +55,7 @@ class PipeEnd(CopyEnd[PipePart]):
         if tiles > self._part.tiles:
             raise self.kernel.error(f"a frame of {tiles} tiles for {self._part}, which has {self._part.tiles}")
         self.frame = tiles
+        self.rows.set_frame(tiles)
 
     def reserve_back(self) -> None:
         """Wait for room for a frame."""
@@ -67,7 +68,7 @@ class PipeEnd(CopyEnd[PipePart]):
                 f"room for {self.frame} tiles in {part} ({part.pushed - part.popped} of {part.tiles} are taken)",
             )
         self.packed, self.reserved = 0, self.written_tiles + self.frame
-        self.rows.wait_room(kernel.c, part, part.pushed + self.frame - part.tiles)
+        self.rows.wait_room(part.pushed + self.frame - part.tiles)
 
     def push_back(self) -> None:
         """Give the frame to readers."""
@@ -75,7 +76,7 @@ class PipeEnd(CopyEnd[PipePart]):
         self._check_frame("push_back")
         part = self._part
         self._check_push()
-        thread, row = self.rows.push(self.kernel.c, part, self.frame)
+        thread, row = self.rows.push()
         self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, (thread, row))
         part.pushed += self.frame
         part.pushes.append((part.pushed, thread, row))
@@ -99,7 +100,7 @@ class PipeEnd(CopyEnd[PipePart]):
             kernel.block(part.waiters, f"{self.frame} tiles of {part} ({part.pushed - part.popped} are there)")
         part.waited = max(part.waited, part.popped + self.frame)
         self.waited = max(self.waited, part.popped + self.frame)
-        self.rows.wait_tiles(kernel.c, part, part.popped + self.frame)
+        self.rows.wait_tiles(part.popped + self.frame)
 
     def pop_front(self) -> None:
         """Give the frame back to writers."""
@@ -116,8 +117,8 @@ class PipeEnd(CopyEnd[PipePart]):
         first = self.read_base()
         self.read_tiles += self.frame
         self.waited = max(self.waited, self.read_tiles)
-        self.rows.pop(kernel.c, part, self.frame)
-        self.run.races.note_reuse(kernel, part, first, self.frame * TILE, self.rows.last_row())
+        self.rows.pop()
+        self.run.races.note_reuse(kernel, part, first, self.frame * TILE, kernel.rows.last_row())
         self._wake()
 
     def _wake(self) -> None:

@@ -17,7 +17,7 @@ from kernbench.tanto.language.types import UINT32, Scalar, wrap_value
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
-    from kernbench.tanto.timing.row_buffer import Row
+    from kernbench.tanto.timing.kernel_log import Row
 
 HALF = 1 << 31
 Part = TypeVar("Part", LocalPart, PipePart)
@@ -129,7 +129,7 @@ class CopyEnd(ABC, Generic[Part]):
 
     def get(self, index: int) -> int | float:
         """The element at an index."""
-        self.kernel.rows.load(self.kernel.c)
+        self.kernel.rows.load()
         self.run.races.note_get(self.kernel, self.part, self.read_base() + index)
         return self.element_at(index)
 
@@ -150,7 +150,7 @@ class CopyEnd(ABC, Generic[Part]):
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
         part, storage = self.part, self.part.fmt.storage
-        self.kernel.rows.store(self.kernel.c)
+        self.kernel.rows.store()
         if isinstance(value, float):
             stored = part.fmt.from_float(np.array([value], np.float32), nearest=self.run.nearest)
         elif storage.kind == "f":
@@ -179,8 +179,9 @@ class CopyEnd(ABC, Generic[Part]):
         if count == 0:
             return
         self.check_room("read into", dst, count)
-        row = self.kernel.flow.read_dram(self.kernel.c, src.part, as_signed(src_offset), count)
-        self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
+        flow = self.kernel.flow
+        flow.read_dram(src.part, as_signed(src_offset), count)
+        self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, flow.last_row())
         self.check_target(self.part, dst, count)
         if self.run.numbers:
             self.put(self.part, self.write_base(), dst, src.take(src_offset, count))
@@ -193,8 +194,9 @@ class CopyEnd(ABC, Generic[Part]):
         if first < 0 or first + count > dst.part.size:
             dst.put(dst_offset, np.empty(min(count, dst.part.size + 1), dst.part.data.dtype))
         self.check_there("write from", src, count)
-        row = self.kernel.flow.write_dram(self.kernel.c, dst.part, first, count)
-        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
+        flow = self.kernel.flow
+        flow.write_dram(dst.part, first, count)
+        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, flow.last_row())
         if self.run.numbers:
             dst.put(dst_offset, self.take(self.part, self.read_base(), src, count))
 
@@ -208,7 +210,8 @@ class CopyEnd(ABC, Generic[Part]):
         self.check_room("read into", dst, count)
         if core == self.kernel.core:
             src.check_there("read from", src_offset, count)
-        row = self.kernel.flow.read_core(self.kernel.c, core, self.part.fmt.bytes_of(count))
+        self.kernel.flow.read_core(core, self.part.fmt.bytes_of(count))
+        row = self.kernel.flow.last_row()
         if core == self.kernel.core:
             self.run.races.note_source(self.kernel, part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
@@ -227,9 +230,8 @@ class CopyEnd(ABC, Generic[Part]):
         if core == self.kernel.core:
             dst.check_room("write into", dst_offset, count)
         self.check_there("write from", src, count)
-        row = self.kernel.flow.write_core(
-            self.kernel.c, core, self.part.fmt.bytes_of(count), dst.arrival(part, dst_offset, count)
-        )
+        self.kernel.flow.write_core(core, self.part.fmt.bytes_of(count), dst.arrival(part, dst_offset, count))
+        row = self.kernel.flow.last_row()
         self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
         if core != self.kernel.core:
             dst.note_far(part, dst_offset, count, row)
@@ -258,8 +260,8 @@ class CopyEnd(ABC, Generic[Part]):
         for part in parts:
             dst.check_target(part, dst_offset, count)
         self.check_room("write_mcast from", src, count)
-        arrive = [dst.arrival(part, dst_offset, count) for part in parts]
-        row = self.kernel.flow.multicast(self.kernel.c, cores, self.part.fmt.bytes_of(count), arrive)
+        arrive = tuple([dst.arrival(part, dst_offset, count) for part in parts])
+        row = self.kernel.flow.multicast(tuple(cores), self.part.fmt.bytes_of(count), arrive)
         self.run.races.note_write(self.kernel, self.part, self.multicast_base() + src, count, row)
         for part in parts:
             if part.core != self.kernel.core:
@@ -273,7 +275,7 @@ class CopyEnd(ABC, Generic[Part]):
     def move_init(self, count: int) -> None:
         """Prepare moves of so many elements."""
         self._move_count = count
-        self.kernel.flow.begin_moves(self.kernel.c)
+        self.kernel.flow.begin_moves()
         self._keep_context()
 
     def _keep_context(self) -> None:
@@ -297,7 +299,8 @@ class CopyEnd(ABC, Generic[Part]):
             )
         self.check_room("move into", dst, count)
         src.check_there("move from", src_offset, count)
-        row = self.kernel.flow.move(self.kernel.c, self.part.fmt.bytes_of(count))
+        flow.move(self.part.fmt.bytes_of(count))
+        row = flow.last_row()
         self._keep_context()
         self.run.races.note_source(self.kernel, src.part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)

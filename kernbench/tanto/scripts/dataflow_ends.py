@@ -65,7 +65,7 @@ class DataflowObject(ABC):
     def check_settled(self, first: int, count: int) -> None:
         """Check that no transfer to elements is under way. Errors: Unscripted."""
         script = self.script
-        if script.reads > script.settled_reads:
+        if script.rows.reads > script.settled_reads:
             if not script.follows_reads:
                 raise ReadsPending
             for name, begin, size in script.pending:
@@ -87,7 +87,7 @@ class DataflowObject(ABC):
         if not 0 <= index < self.size or self.name in self.script.writes_pending:
             raise Unscripted
         self.check_write_frame(index, 1)
-        self.script.add(self.script.store_form)
+        self.script.rows.store()
 
     # Transfers
 
@@ -101,26 +101,26 @@ class DataflowObject(ABC):
             form = self._find_read(src, src_offset, count)
         if form is None:
             self.begin_read(dst, count)
-            script.pages(src, as_signed(src_offset), count, write=False)
+            script.rows.read_dram(src, as_signed(src_offset), count)
             return
         if not 0 <= dst <= self.last_target:  # as `begin_read`, of which a call costs a tenth of such a read
             raise Unscripted
-        script.log += (script.c, script.line, form, 0)
-        script.reads += 1
+        rows = script.rows
+        rows.log += (script.c, script.line, form, 0)
+        rows.reads += 1
 
     def _find_read(self, src: GlobalBuffer, src_offset: int, count: int) -> int | None:
         """The form of a read of one packet, or None for another, and if reads are followed. It is in `read_forms` then."""
         script, end, nbytes = self.script, src_offset + count, src.fmt.bytes_of(count)
+        rows, lowering = script.rows, script.rows.lowering
         number = src_offset // src.page
-        if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > script.packet_bytes:
+        if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > lowering.packet_bytes:
             return None
         if script.follows_reads:
             return None
         if src is not self.source or count != self.count or len(self.read_forms) == _OFFSETS_MOST:
             self.source, self.count, self.last_target, self.read_forms = src, count, self.room - count, {}
-        bank = number % script.banks
-        form = script.packet_forms.get(bank << 32 | nbytes)
-        found = self.read_forms[src_offset] = script.packet_form(bank, nbytes) if form is None else form
+        found = self.read_forms[src_offset] = rows.page_form(number, nbytes)
         return found
 
     def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:
@@ -130,7 +130,7 @@ class DataflowObject(ABC):
             if first < 0 or first + count > dst.size:
                 raise Unscripted
             self.check_read_frame(src, count)
-            self.script.pages(dst, first, count, write=True)
+            self.script.rows.write_dram(dst, first, count)
 
     def read_local(
         self,
@@ -148,9 +148,7 @@ class DataflowObject(ABC):
             if core == script.core:
                 src.check_there(src_offset, count)
             self.begin_read(dst, count)
-            script.transfer(
-                script.rows.places.l1(core), self.fmt.bytes_of(count), write=False, find_cycles=script.costs.begin
-            )
+            script.rows.read_core(core, self.fmt.bytes_of(count))
 
     read_pipe = read_local
 
@@ -174,9 +172,7 @@ class DataflowObject(ABC):
             else:
                 script.far.add((*dst.name, core))
             self.check_read_frame(src, count)
-            script.transfer(
-                script.rows.places.l1(core), self.fmt.bytes_of(count), write=True, find_cycles=script.costs.begin
-            )
+            script.rows.write_core(core, self.fmt.bytes_of(count))
 
     write_pipe = write_local
 
@@ -198,7 +194,7 @@ class DataflowObject(ABC):
         *,
         with_self: bool,
     ) -> None:
-        script, left = self.script, self.fmt.bytes_of(count)
+        script = self.script
         cores = script.find_cores(corners, with_self=with_self)
         for core in cores:
             dst.part_on(core)
@@ -209,35 +205,32 @@ class DataflowObject(ABC):
             script.far.update([(*dst.name, core) for core in cores if core != script.core])
             self.check_write_frame(src, count)
             self.check_source(self.begin + src, count)
-            script.add(script.begin_form)
-            while cores and left > 0:
-                nbytes = min(left, script.lowering.packet_bytes)
-                script.multicast(cores, nbytes, script.lowering.multicast_tag, (NONE,) * len(cores))
-                left -= nbytes
+            script.rows.multicast(cores, self.fmt.bytes_of(count), (NONE,) * len(cores))
 
     def move_init(self, count: int) -> None:
         """Prepare moves of so many elements."""
         self._move_count = count
         self.part_on(self.script.core)
-        self.script.add(self.script.context_form)
+        self.script.rows.begin_moves()
         self._keep_context()
 
     def _keep_context(self) -> None:
         script = self.script
-        script.moves_to, self._moved = self.name, (script.reads, script.writes)
+        rows = script.rows
+        script.moves_to, self._moved = self.name, (rows.reads, rows.writes)
 
     def move(self, dst: int, src: DataflowObject, src_offset: int) -> None:
         """Move elements within the core."""
-        script, count = self.script, self._move_count
+        script, rows, count = self.script, self.script.rows, self._move_count
         if count is None:
             raise Unscripted
-        if count and (script.moves_to != self.name or self._moved != (script.reads, script.writes)):
+        if count and (script.moves_to != self.name or self._moved != (rows.reads, rows.writes)):
             raise Unscripted
         if count:
             self.begin_read(dst, count)
             src.part_on(script.core)
             src.check_there(src_offset, count)
-            script.move(self.fmt.bytes_of(count))
+            rows.move(self.fmt.bytes_of(count))
             self._keep_context()
 
 
@@ -249,36 +242,33 @@ class DataflowPipe(ScriptPipe, DataflowObject):
     def __init__(self, script: DataflowScript, part: PipePart) -> None:
         super().__init__(script, part)
         self.name, self.read_forms = ("p", part.id), {}
-        self.met_before = self.reads_before = 0  # semaphores that were waited for, and reads, before the last push
-        pushed, popped = part.counters
-        self.room_form = script.wait_form(script.lowering.register_cycles, popped)
-        self.tiles_form = script.wait_form(script.lowering.register_cycles, pushed)
-        self.set_frame(self.frame)
+        self.met_before: int = 0  # semaphores that were waited for before the last push
+        self.reads_before: int = 0
 
-    def set_frame(self, tiles: int) -> None:
-        super().set_frame(tiles)
-        (pushed, popped), cycles = self.part.counters, self.script.lowering.register_cycles
-        self.push_form, self.pop_form = (self.script.add_form(cycles, one, tiles) for one in (pushed, popped))
-
-    def add_wait_for_room(self, popped: int) -> None:
+    def reserve_back(self) -> None:
+        super().reserve_back()
         self._set_room(self.frame)
-        self.script.add(self.room_form, popped)
 
-    def add_push(self) -> None:
-        script = self.script
-        if script.reads > script.settled_reads:
+    def push_back(self) -> None:
+        script, reads = self.script, self.script.rows.reads
+        if reads > script.settled_reads:
             if not script.follows_reads:
                 raise ReadsPending
             end = self.begin + self.frame * TILE
             for name, first, count in script.pending:
                 if name == self.name and first < end and self.begin < first + count:
                     raise Unscripted  # perhaps a race
-        if len(script.meetings) == self.met_before and script.reads == self.reads_before:
+        if len(script.meetings) == self.met_before and reads == self.reads_before:
             script.unasked.add(self.name)
-        self.met_before, self.reads_before = len(script.meetings), script.reads
-        script.add(self.push_form)
-        self.begin = (self.written_tiles + self.frame) % self.tiles * TILE
-        self._set_room(self.reserved - self.written_tiles - self.frame)
+        self.met_before, self.reads_before = len(script.meetings), reads
+        super().push_back()
+        self.begin = self.written_tiles % self.tiles * TILE
+        self._set_room(self.reserved - self.written_tiles)
+
+    def pop_front(self) -> None:
+        if self.name in self.script.writes_pending:
+            raise Unscripted  # perhaps a race
+        super().pop_front()
 
     def _set_room(self, tiles: int) -> None:
         """Set how many tiles of the write frame are reserved."""
@@ -297,14 +287,6 @@ class DataflowPipe(ScriptPipe, DataflowObject):
     def check_write_frame(self, offset: int, count: int) -> None:
         if offset + count > self.room:
             raise Unscripted
-
-    def add_wait_for_tiles(self, pushed: int) -> None:
-        self.script.add(self.tiles_form, pushed)
-
-    def add_pop(self) -> None:
-        if self.name in self.script.writes_pending:
-            raise Unscripted  # perhaps a race
-        self.script.add(self.pop_form)
 
     def part_on(self, core: Core) -> PipePart:
         found = self.script.run.pipes[self.part.id].get(core)
@@ -356,14 +338,13 @@ class ScriptSemaphore:
         self.parts = script.run.semaphores[part.id]
         self.number = script.object("s", part.id)
         self.signals: dict[tuple[int, int], tuple[int, int]] = {}  # form and object by physical place
-        cycles = script.lowering.store_cycles, script.lowering.load_cycles
-        self.set_form = script.add_form(cycles[0], part.counter, 1)
-        self.wait_form = script.wait_form(cycles[1], part.counter)
+        self.change_form = script.rows.change_form(part.counter)
+        self.meet_form = script.rows.meet_form(part.counter)
 
     def set(self, value: int) -> None:
         """Set the value on this core."""
         self.script.acts += (acts.SET, self.number, value, 0)
-        self.script.add(self.set_form)
+        self.script.rows.add(self.change_form)
 
     def _part_on(self, core: Core) -> SemaphorePart:
         found = self.parts.get(core)
@@ -375,11 +356,10 @@ class ScriptSemaphore:
         script, known = self.script, self.signals.get((x, y))
         if known is None:
             core = script.find_core(x, y)
-            form = script.signal_form(core, self._part_on(core).counter)
+            form = script.rows.signal_form(core, self._part_on(core).counter)
             known = self.signals[x, y] = form, script.object("s", self.id, core)
         form, number = known
-        script.log += (script.c, script.line, form, 0)
-        script.writes += 1
+        script.rows.signal(form)
         script.acts += (what, number, amount, 0)
 
     def set_remote(self, src: ScriptSemaphore, x: int, y: int) -> None:
@@ -395,9 +375,7 @@ class ScriptSemaphore:
         script = self.script
         cores = script.find_cores(corners, with_self=False)
         counters = tuple([self._part_on(core).counter for core in cores])
-        script.add(script.begin_form)
-        if cores:
-            script.multicast(cores, script.lowering.signal_bytes, script.lowering.signal_tag, counters)
+        script.rows.multicast_signal(cores, counters)
         for core in cores:
             script.acts += (acts.COPY, script.object("s", self.id, core), src.number, 0)
 
@@ -405,6 +383,6 @@ class ScriptSemaphore:
         """Wait until the value on this core equals one."""
         script = self.script
         script.check(True)
-        script.meetings.append(len(script.log) // script.width)
+        script.meetings.append(script.rows.count)
         script.acts += (acts.MEET, self.number, value, 0)
-        script.add(self.wait_form)
+        script.rows.add(self.meet_form)
