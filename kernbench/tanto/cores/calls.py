@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kernbench.tanto.cores.kernel import Kernel
@@ -49,19 +48,29 @@ class RunningKernel(Kernel):
         self.looked: dict[tuple[LocalPart, int], int] = {}  # by element: the writes to its part before the last read
         self.awaited: dict[int, int] = {}  # by counter: the writes of others that it waited for
 
-    @cached_property
+    @property
     def flow(self) -> DataflowRows:
         """The rows of a kernel that moves data. Errors: TantoError in a math kernel."""
         if isinstance(self.rows, DataflowRows):
             return self.rows
         raise self.error("a math kernel moves no data; only a reader or writer kernel can")
 
-    @cached_property
+    @property
     def compute(self) -> MathRows:
         """The rows of a kernel that computes. Errors: TantoError in another."""
         if isinstance(self.rows, MathRows):
             return self.rows
         raise self.error("a dataflow kernel computes nothing; only a math kernel can")
+
+    def core_at(self, x: int, y: int) -> Core:
+        """The core at a physical place, its own for a negative x. Errors: TantoError off the chip."""
+        return self.core if x < 0 else self.run.find_core(self, x, y)
+
+    def find_cores(self, corners: tuple[int, ...], *, with_self: bool) -> tuple[Core, ...]:
+        """The cores in a rectangle of physical places, whose acknowledgements are expected."""
+        found = tuple(self.run.find_cores(self, corners, with_self=with_self))
+        self.run.expect(self, corners[4], found)
+        return found
 
     def begin_math(self, element: str) -> MathObject:
         """A new math object. Errors: TantoError while another is alive."""

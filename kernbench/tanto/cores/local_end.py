@@ -9,7 +9,8 @@ import numpy as np
 from kernbench.program.ops import NONE
 from kernbench.tanto.cores.polling import polled
 from kernbench.tanto.cores.storage import Arrival, Core, LocalPart
-from kernbench.tanto.cores.transfers import CopyEnd, as_signed, fitting
+from kernbench.tanto.cores.transfers import CopyEnd, fitting
+from kernbench.tanto.verbs.transfers import as_signed
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
@@ -24,7 +25,7 @@ class LocalEnd(CopyEnd[LocalPart]):
     def __init__(
         self, run: GridRun, kernel: RunningKernel, id: int, part: LocalPart | None, element: Scalar | None
     ) -> None:
-        super().__init__(run, kernel, element)
+        self.begin(run, kernel, element)
         self.id, self._own = id, part
 
     @property

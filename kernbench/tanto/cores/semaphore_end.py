@@ -42,10 +42,9 @@ class SemaphoreEnd:
 
     def set_mcast(self, src: SemaphoreEnd, *corners: int) -> None:
         """Set the values on all other cores of a rectangle to that of a semaphore here."""
-        cores, rows = self.run.find_cores(self.kernel, corners, with_self=False), self.kernel.flow
+        cores, rows = self.kernel.find_cores(corners, with_self=False), self.kernel.flow
         parts = [self.run.semaphore_on(self.kernel, self.part.id, core) for core in cores]
-        self.run.expect(self.kernel, corners[4], cores)
-        rows.multicast_signal(tuple(cores), tuple([part.counter for part in parts]))
+        rows.multicast_signal(cores, tuple([part.counter for part in parts]))
         for part in parts:
             part.change(src.part.value, rows.last_row())
 

@@ -24,14 +24,14 @@ class DataflowScript(Script):
 
     def __init__(self, kernel: RunningKernel, *, follows_reads: bool = False) -> None:
         super().__init__(kernel)
-        self.rows, self.follows_reads = kernel.flow, follows_reads
+        self.flow, self.follows_reads = kernel.flow, follows_reads
         self.settled_reads = 0  # before the last barrier
         self.pending: list[tuple[tuple[str, int], int, int]] = []  # reads since the last barrier: to what, first, count
         self.writes_pending = set[tuple[str, int]]()  # from what, since the last barrier
         # What it writes to on other cores; and pipes that it pushes without a read or wait for a semaphore before, and locals
         # that it copies.
         self.far, self.unasked = set[tuple[str, int, "Core"]](), set[tuple[str, int]]()
-        self.moves_to: object = None  # what has the context of moves
+        self.moves_to: object = None  # the part that has the context of moves
         self.rectangles: dict[tuple[tuple[int, ...], bool], tuple[Core, ...]] = {}
         self.meetings: list[int] = []  # entries whose values are known when kernels have met
 
@@ -49,25 +49,25 @@ class DataflowScript(Script):
     def read_barrier(self) -> None:
         """Wait for all reads."""
         self.pending.clear()
-        self.settled_reads = self.rows.reads
-        self.rows.read_barrier()
+        self.settled_reads = self.flow.reads
+        self.flow.read_barrier()
 
     def write_barrier(self) -> None:
         """Wait for all writes."""
         self.writes_pending.clear()
-        self.rows.write_barrier()
+        self.flow.write_barrier()
 
     # Cores
 
     def find_core(self, x: int, y: int) -> Core:
-        """The core at a physical place. Errors: Unscripted if there is none."""
+        """The core at a physical place. Errors: Unscripted off the chip."""
         found = self.run.places.logical((x, y))
         if found is None:
             raise Unscripted
         return found
 
     def core_at(self, x: int, y: int) -> Core:
-        """The core at a physical place, or this one for a negative x. Errors: Unscripted if there is none."""
+        """The core at a physical place, or this one for a negative x. Errors: Unscripted off the chip."""
         return self.core if x < 0 else self.find_core(x, y)
 
     def find_cores(self, corners: tuple[int, ...], *, with_self: bool) -> tuple[Core, ...]:

@@ -45,7 +45,7 @@ class MathScript(Script):
         fits = self.alive_math is None and block <= src.tiles and dst.written_tiles + dst.packed + block <= dst.reserved
         if not (fits and src.may_read and dst.may_write and (not block or src.read_tiles + block <= src.waited)):
             raise Unscripted
-        self.rows.relayout(block, src.fmt, dst.fmt)
+        self.rows.relayout(block, src.part.fmt, dst.part.fmt)
         dst.packed += block
 
     untilize_block = tilize_block
@@ -54,9 +54,9 @@ class MathScript(Script):
 class MathPipe(ScriptPipe):
     """A pipe in the script of a math kernel."""
 
-    def push_back(self) -> None:
+    def check_push(self) -> None:
         self.script.check(self.packed > 0 or len(self.part.twins) > 1)
-        super().push_back()
+        super().check_push()
 
     def set(self, index: int, value: int | float) -> None:  # noqa: ARG002
         """Errors: Unscripted; math kernels seldom set elements."""

@@ -60,8 +60,8 @@ def _write_rows(run: GridRun) -> bool:
         if isinstance(script, MathScript):
             shared.setdefault(script, []).append(kernel.compute)
         else:
-            script.rows.set_values(script.meetings, found[script.act_rows[:, acts.ACT] == acts.MEET])
-            moving.append(script.rows)
+            script.flow.set_values(script.meetings, found[script.act_rows[:, acts.ACT] == acts.MEET])
+            moving.append(script.flow)
     give_dataflow_rows(moving)
     for script, own in shared.items():
         give_math_rows(script.rows, own)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.engine.turns import acts
 from kernbench.limits.time_limit import TimeLimitReached
-from kernbench.tanto.tiles import TILE
 from kernbench.tanto.timing.kernel_log import pack_numbers
+from kernbench.tanto.verbs.pipes import PipeVerbs
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import Alone, RunningKernel
@@ -70,59 +70,35 @@ class Script(ABC):
         """An argument of the kernel, as the script sees it."""
 
 
-class ScriptPipe:
+class ScriptPipe(PipeVerbs):
     """A pipe in a script, as if this kernel alone wrote it, or read it: `run_in_turn` tells if that is so."""
 
     def __init__(self, script: Script, part: PipePart) -> None:
-        self.script, self.part = script, part
-        self.number, self.rows = script.object("p", part.id), script.kernel.rows.pipe(part)
-        self.tiles, self.fmt = part.tiles, part.fmt
-        self.size = part.tiles * TILE
-        self.frame = part.frame or part.tiles
-        self.read_tiles = self.written_tiles = self.packed = self.waited = self.reserved = 0
-        kind, is_math = part.kind, script.kernel.is_math
-        self.may_read = is_math if kind == 2 else not is_math or kind == 0
-        self.may_write = is_math if kind == 2 else not is_math or kind == 1
+        super().__init__(part, script.kernel.rows, is_math=script.kernel.is_math)
+        self.script, self.number = script, script.object("p", part.id)
 
-    # Methods of the language
+    def refuse_frame(self, tiles: int) -> Exception:  # noqa: ARG002
+        return Unscripted()
 
-    def set_frame(self, tiles: int) -> None:
-        """Set the frame."""
-        if tiles > self.tiles:
+    def check_frame(self, call: str, *, writes: bool) -> None:  # noqa: ARG002
+        self.script.check((self.may_write if writes else self.may_read) and self.frame > 0)
+
+    def await_room(self) -> int:
+        popped = self.written_tiles + self.frame - self.tiles
+        self.script.acts += (acts.RESERVE, self.number, self.frame, popped)
+        return popped
+
+    def await_tiles(self) -> int:
+        pushed = self.read_tiles + self.frame
+        self.script.acts += (acts.AWAIT, self.number, self.frame, pushed)
+        return pushed
+
+    def check_push(self) -> None:
+        if self.written_tiles + self.frame > self.reserved:
             raise Unscripted
-        self.frame = tiles
-        self.rows.set_frame(tiles)
+        self.script.acts += (acts.PUSH, self.number, self.frame, 0)
 
-    def reserve_back(self) -> None:
-        """Wait for room for a frame."""
-        script, popped = self.script, self.written_tiles + self.frame - self.tiles
-        script.check(self.may_write and self.frame > 0)
-        script.acts += (acts.RESERVE, self.number, self.frame, popped)
-        self.packed, self.reserved = 0, self.written_tiles + self.frame
-        self.rows.wait_room(popped)
-
-    def push_back(self) -> None:
-        """Give the frame to readers."""
-        script = self.script
-        script.check(self.may_write and self.frame > 0 and self.written_tiles + self.frame <= self.reserved)
-        script.acts += (acts.PUSH, self.number, self.frame, 0)
-        self.rows.push()
-        self.written_tiles += self.frame
-        self.packed = 0
-
-    def wait_front(self) -> None:
-        """Wait for a frame of data."""
-        script, pushed = self.script, self.read_tiles + self.frame
-        script.check(self.may_read and self.frame > 0)
-        script.acts += (acts.AWAIT, self.number, self.frame, pushed)
-        self.waited = max(self.waited, pushed)
-        self.rows.wait_tiles(pushed)
-
-    def pop_front(self) -> None:
-        """Give the frame back to writers."""
-        script = self.script
-        script.check(self.may_read and self.frame > 0 and self.read_tiles + self.frame <= self.waited)
-        script.acts += (acts.POP, self.number, self.frame, 0)
-        self.read_tiles += self.frame
-        self.waited = max(self.waited, self.read_tiles)
-        self.rows.pop()
+    def check_pop(self) -> None:
+        if self.read_tiles + self.frame > self.waited:
+            raise Unscripted
+        self.script.acts += (acts.POP, self.number, self.frame, 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
+    from kernbench.tanto.cores.storage import PipePart
     from kernbench.tanto.language.scope import Unit
 
 Row = tuple[int, int]  # thread, and the entry of it whose last row is meant
@@ -30,6 +31,7 @@ class KernelLog:
         self.id = thread
         self.kernel: Issuer  # set before the first entry
         self.log: list[int] = []
+        self.pipes: dict[int, PipePart] = {}  # those of the kernel, by id
         self._entries = pack_numbers([], self.width)
 
     def follow(self, kernel: Issuer) -> None:

@@ -56,7 +56,6 @@ class MathRows(KernelLog):
         self.unpacked, self.multiplied, self.mapped, self.packed, self.full, self.free = self.counters
         self.servers = {name: places.server(core, name) for name in ("unpack", "matrix", "vector", "pack")}
         self.sources = SourceRegisters()
-        self.pipes: dict[int, PipePart] = {}  # those it pushes and pops, by id
         self.jobs: list[bytes] = []  # packed rows
         self.job_keys: list[tuple[str, str, float]] = []  # server, name and cycles of each
         self._job_ids: dict[tuple[str, str, float], int] = {}
@@ -150,7 +149,6 @@ class MathRows(KernelLog):
 
     def pipe(self, part: PipePart) -> MathPipeRows:
         """The steps of a pipe."""
-        self.pipes[part.id] = part
         return MathPipeRows(self, part)
 
 

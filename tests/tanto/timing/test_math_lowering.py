@@ -172,6 +172,7 @@ def test_the_rows_of_random_steps(number: int) -> None:
     own: Any = SimpleNamespace(c=0, line=0, unit=SimpleNamespace(file="k.cpp"))
     rows.follow(own)
     assert (lowering.program.counter("pushed"), lowering.program.counter("popped")) == PIPE.counters
+    rows.pipes[PIPE.id] = PIPE
     steps = rows.pipe(PIPE)
     for _ in range((1, 10, 200, 200)[number % 4]):
         c += rng.choice([0, 0, 1, 7])
