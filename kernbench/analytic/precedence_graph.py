@@ -27,6 +27,7 @@ from kernbench.arrays import expand_ranges
 from kernbench.errors import DeadlockError
 from kernbench.program.ops import NONE, Op
 from kernels_jit.bounds import longest_path
+from kernels_jit.layout import codes
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -222,7 +223,7 @@ class _Addends(NamedTuple):
 def _list_addends(rows: Rows, tail_fs: np.ndarray) -> _Addends:
     op, kind = rows.op[rows.row], rows.kind
     found: list[np.ndarray] = []
-    for code, column in ((Op.EXEC, 3), (Op.MOVE, 4), (Op.MOVE, 6), (Op.PIPE, 2), (Op.ADD, 1), (Op.ARRIVE, 1)):
+    for code, column in codes.ADDENDS:
         place = np.flatnonzero((kind == code) & (op[:, column] != NONE))
         amount = op[place, 2] if code == Op.ADD else np.ones(len(place), np.int64)
         gain = -tail_fs[op[place, 1]] if column == 6 else np.zeros(len(place), np.int64)

@@ -14,6 +14,7 @@ from kernbench.arrays import expand_ranges
 from kernbench.errors import InputError
 from kernbench.program.check import check_rows
 from kernbench.program.ops import NONE, Op
+from kernels_jit.layout import codes
 
 if TYPE_CHECKING:
     from kernbench.program.encoded_rows import EncodedRows
@@ -55,7 +56,7 @@ def list_rows(program: Program) -> Rows:
             "analytic mode has no events, so it cannot run kernels live; use mode hybrid, or record the kernels"
         )
     place = np.arange(len(row))
-    blocking = np.where(np.isin(kind, (Op.DELAY, Op.UNTIL, Op.WAIT)), place, NONE)
+    blocking = np.where(np.isin(kind, codes.BLOCKING), place, NONE)
     before = np.concatenate([[NONE], np.maximum.accumulate(blocking)[:-1]]) if len(row) else blocking
     mine = (before != NONE) & (thread[before] == thread)
     token_place, token_start, token_end = _list_tokens(program, op, row)

@@ -19,8 +19,6 @@ from kernels_jit.layout import codes  # plain integers: reading an enum's member
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-BLOCKING = (codes.DELAY, codes.UNTIL, codes.WAIT)  # the thread continues at their end
-
 
 class Times(NamedTuple):
     """Issue, start and end of the rows of a program; int64[row], -1: never."""
@@ -46,6 +44,13 @@ class _ByNumber:
         here = slice(self._start[number], self._start[number + 1])
         found = np.flatnonzero(self._time_fs[here] == time_fs)
         return int(self._row[here][found[0]]) if len(found) else NONE
+
+
+def find_transfer(op: EncodedRows, row: int) -> int:
+    """The transfer to many that a row is an arrival of; any other row is itself."""
+    while op[row, 0] == codes.ARRIVE:
+        row -= 1
+    return row
 
 
 class Causes:
@@ -77,7 +82,7 @@ class Causes:
         if place == len(self._own) or self._own[place] != row:
             return self._before_stage(row)
         at = int(self._own_before[place])
-        while at != NONE and self._op[at, 0] not in BLOCKING:
+        while at != NONE and self._op[at, 0] not in codes.BLOCKING:
             at = int(self._own_before[np.searchsorted(self._own, at)])
         return at
 
@@ -87,9 +92,7 @@ class Causes:
         if self._op[row, 0] == codes.PIPE:
             return self._last_stage.find(int(self._op[row, 1]), end_fs)
         found = self._adding.find(int(self._op[row, 1]), end_fs)
-        while found != NONE and self._op[found, 0] == codes.ARRIVE:  # of the transfer to many before it
-            found -= 1
-        return found
+        return found if found == NONE else find_transfer(self._op, found)
 
     def _before_stage(self, row: int) -> int:
         """The stage before one; before the first of a token, what its pipe was issued by."""
@@ -107,15 +110,7 @@ class Causes:
         op, end_fs = self._op[own], self._times.end_fs[own]
         tail_fs = program.machine.routing.tables().tail_fs
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        addends = (
-            (codes.EXEC, 3),
-            (codes.MOVE, 4),
-            (codes.MOVE, 6),
-            (codes.PIPE, 2),
-            (codes.ADD, 1),
-            (codes.ARRIVE, 1),
-        )
-        for code, column in addends:
+        for code, column in codes.ADDENDS:
             at = np.flatnonzero((op[:, 0] == code) & (op[:, column] != NONE) & (end_fs >= 0))
             early = tail_fs[op[at, 1]] if column == 6 else 0  # arrival is before the acknowledgement
             found.append((own[at], op[at, column], end_fs[at] - early))

@@ -96,7 +96,7 @@ class PathFinder:
     def _piece(self, row: int, now_fs: int) -> Piece | None:
         """The work of a row up to a time; None for rows that only waited for another."""
         kind = int(self._op[row, 0])
-        if kind in (codes.WAIT, codes.PIPE, codes.ADD, codes.MARK, codes.ASK, codes.ARRIVE):
+        if kind not in codes.WORKING:
             return None
         start_fs = int(self._times.start_fs[row])
         length = now_fs - start_fs

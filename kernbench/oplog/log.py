@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.oplog.causes import find_transfer
 from kernbench.oplog.params_json import RowParams, encode_params
 from kernbench.program.ops import NONE, Op
 
@@ -162,10 +163,7 @@ def _components(program: Program, server: np.ndarray, thread: np.ndarray, row: n
 
 def _find_destination(program: Program, row: int) -> str:
     """The destination of a row that is an arrival."""
-    move = row
-    while program.op[move, 0] == Op.ARRIVE:
-        move -= 1
-    routing = program.machine.routing
+    move, routing = find_transfer(program.op, row), program.machine.routing
     return program.machine.node_name[routing.destinations(int(program.op[move, 1]))[row - move - 1]]
 
 

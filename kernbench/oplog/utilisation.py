@@ -68,21 +68,21 @@ def list_parts(machine: Machine) -> Parts:
 
 
 def find_bottlenecks(
-    parts: Parts, part: np.ndarray, busy_fs: np.ndarray, window_fs: np.ndarray
+    parts: Parts, part: np.ndarray, busy_fs: np.ndarray, span_fs: np.ndarray
 ) -> list[Bottleneck | None]:
     """The most utilised part of each run that does work, the first of equals, with all classes that are as busy.
 
     None where nothing was busy.
 
-    `part`: int64[busy part], rising; `busy_fs`: float64[run, busy part]; `window_fs`: int64[run] that they are of.
+    `part`: int64[busy part], rising; `busy_fs`: float64[run, busy part]; `span_fs`: int64[run] that they are of.
     """
     working = np.array([parts.kind[at] not in OCCUPIED for at in part.tolist()], bool)
     part, busy_fs = part[working], busy_fs[:, working]
     if not len(part):
         return [None] * len(busy_fs)
-    works = (window_fs > 0) & busy_fs.any(axis=1)
+    works = (span_fs > 0) & busy_fs.any(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # of runs whose window is empty
-        utilisation = busy_fs / (parts.slots[part] * window_fs[:, None].astype(np.float64))
+        utilisation = busy_fs / (parts.slots[part] * span_fs[:, None].astype(np.float64))
     kinds, of = np.unique(np.array([parts.kind[at] for at in part.tolist()], str), return_inverse=True)
     most = np.stack([utilisation[:, of == kind].max(axis=1) for kind in range(len(kinds))], axis=1)
     found: list[Bottleneck | None] = []

@@ -34,16 +34,14 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 60  # of times, sizes and amounts
 
 _KINDS = sorted({operand for operands in OPERANDS.values() for operand in operands})
-_NAMES = [kind.rstrip("?") for kind in _KINDS]
+_NAMES = [kind.rstrip("?+") for kind in _KINDS]
 _WIDEST = np.iinfo(np.int64)
 _LEAST = np.array(
     [NONE if kind.endswith("?") else -_LARGEST if kind == "amount" else 0 for kind in _KINDS] + [_WIDEST.min], np.int64
 )
 _END = np.array([2 if kind == "compare" else _LARGEST for kind in _KINDS] + [_WIDEST.max], np.int64)
 _DURATION, _ROUTE, _PLAN, _BYTES = (_KINDS.index(kind) for kind in ("duration", "route", "plan", "bytes"))
-_SERVER, _ANY_SERVER, _COUNTER, _ANY_COUNTER = (
-    _KINDS.index(kind) for kind in ("server", "server?", "counter", "counter?")
-)
+_SERVERS, _COUNTERS = ([at for at, name in enumerate(_NAMES) if name == what] for what in ("server", "counter"))
 _KIND_AT = np.full((len(Op), ROW_WIDTH), len(_KINDS), np.int64)  # the last kind: no operand, so any value is legal
 for _op, _operands in OPERANDS.items():
     _KIND_AT[_op, 1 : 1 + len(_operands)] = [_KINDS.index(operand) for operand in _operands]
@@ -108,8 +106,7 @@ def _find_legal(program: Program) -> np.ndarray:
     _, counters, durations, plans, routes = program.sizes
     ends = _END.copy()
     ends[_DURATION], ends[_ROUTE], ends[_PLAN] = durations, routes, plans
-    ends[_SERVER] = ends[_ANY_SERVER] = len(program.machine.server_slots)
-    ends[_COUNTER] = ends[_ANY_COUNTER] = counters
+    ends[_SERVERS], ends[_COUNTERS] = len(program.machine.server_slots), counters
     ends[_BYTES] = FLITS_MOST * program.machine.flit_bytes + 1
     return np.stack([_LEAST, ends], axis=1)[_KIND_AT]
 

@@ -18,7 +18,7 @@ CLOCK = f"{LONGEST_FS // 10**15:,} s of simulated time, the most that the clock 
 
 
 class Op(IntEnum):
-    """Opcodes of the op table; the operands of each are columns 1 to 7, in the order of `OPERANDS`."""
+    """Opcodes of the op table; `kernels_jit.layout.codes` has the operands of each, and `OPERANDS` what these are."""
 
     DELAY = codes.DELAY
     EXEC = codes.EXEC
@@ -32,16 +32,4 @@ class Op(IntEnum):
     ARRIVE = codes.ARRIVE
 
 
-# The kind of each operand. "server?" and "counter?" may be NONE.
-OPERANDS: dict[Op, tuple[str, ...]] = {
-    Op.DELAY: ("duration",),
-    Op.EXEC: ("server", "duration", "counter?"),
-    Op.MOVE: ("route", "bytes", "stripe", "counter?", "server?", "counter?", "duration"),
-    Op.UNTIL: ("time",),
-    Op.ADD: ("counter", "amount"),
-    Op.WAIT: ("counter", "compare", "amount", "amount"),
-    Op.PIPE: ("plan", "counter?"),
-    Op.MARK: (),
-    Op.ASK: (),
-    Op.ARRIVE: ("counter?",),
-}
+OPERANDS = {Op(code): tuple(operands.values()) for code, operands in codes.OPERANDS.items()}  # what each operand is

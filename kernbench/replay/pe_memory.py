@@ -15,7 +15,7 @@ from kernbench.replay.deferred import Deferred
 from kernbench.replay.message import Message, last_stage, row_of
 from kernbench.replay.tiled_composite import TiledComposite
 from kernbench.replay.timed_store import TimedStore
-from kernbench.replay.window import Translate, Window
+from kernbench.replay.virtual_memory import Translate, VirtualMemory
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -33,7 +33,7 @@ class PeMemory:
     def __init__(self, store: TimedStore, program: Program, thread: int, translate: Translate, tcm: int) -> None:
         self._store, self._program, self._thread = store, program, thread
         self._translate, self._node = translate, tcm
-        self._memory, self._tcm = Window(store, translate), Window(store, partial(_in_tcm, tcm))
+        self._memory, self._tcm = VirtualMemory(store, translate), VirtualMemory(store, partial(_in_tcm, tcm))
 
     def over(self, store: TimedStore) -> PeMemory:
         """The same view of another store."""
@@ -59,7 +59,7 @@ class PeMemory:
     def begin_composite(self, note: Composite, plan: int, arrays: Sequence[np.ndarray | None]) -> TiledComposite:
         """Start a composite; `arrays` are its operands that do not stream."""
         raw = self._store.raw
-        views = Window(raw, self._translate), Window(raw, partial(_in_tcm, self._node))
+        views = VirtualMemory(raw, self._translate), VirtualMemory(raw, partial(_in_tcm, self._node))
         found = TiledComposite(self._program, plan, self._thread, note, arrays, *views)
         self._store.begin(found)
         return found

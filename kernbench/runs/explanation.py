@@ -62,7 +62,7 @@ class Explanation:
     what_if: WhatIf | None  # None: the run is long, or cannot be repeated without its host
     parts: Parts
     busy_fs: np.ndarray  # float64[part]
-    window_fs: int  # of `busy_fs`
+    span_fs: int  # of `busy_fs`
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
     remarks: tuple[str, ...] = ()  # sentences of advice that only who has explained the run can give
 
@@ -136,7 +136,7 @@ class Explanation:
             "lines": [one.to_dict() for one in self.lines],
             "launches": [one.to_dict() for one in self.launches],
             "what_if": None if self.what_if is None else self.what_if.to_dict(),
-            "window_ns": self.window_fs / FS_PER_NS,
+            "window_ns": self.span_fs / FS_PER_NS,
             "utilisation": [{name: getattr(one, name) for name in one.__slots__} for one in self.usage],
             "queueing": [_in_ns(one._asdict()) for one in self.queueing],
             "roofline": None if self.roofline is None else self.roofline.to_dict(),
@@ -146,7 +146,7 @@ class Explanation:
 
     def _utilisation(self) -> np.ndarray:
         """float64[part]"""
-        return self.busy_fs / (self.parts.slots * float(max(self.window_fs, 1)))
+        return self.busy_fs / (self.parts.slots * float(max(self.span_fs, 1)))
 
 
 def is_long(events: int) -> bool:
@@ -166,7 +166,7 @@ def explain_run(
     wanted = what_if or not is_long(session.events)
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
-    busy_fs, window_fs = busy_of_run(session, launches)
+    busy_fs, span_fs = busy_of_run(session, launches)
     path, parts = find_path(session, launches, times), list_parts(session.machine)
     return Explanation(
         makespan_ns=session.now_fs / FS_PER_NS,
@@ -174,11 +174,11 @@ def explain_run(
         lines=time_by_line(session.program, path),
         launches=time_by_launch(session.program, path, launches, times),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
-        roofline=find_roofline(session.program, launches, window_fs, parts, busy_fs),
+        roofline=find_roofline(session.program, launches, span_fs, parts, busy_fs),
         what_if=find_what_if(session, launches, on_stage=on_stage, on_runs=on_runs) if wanted else None,
         parts=parts,
         busy_fs=busy_fs,
-        window_fs=window_fs,
+        span_fs=span_fs,
         network=session.network_waits,
     )
 

@@ -47,9 +47,9 @@ class BatchMetrics:
         `times`: the times of these runs' machines, and `values`: float64[run] of each field of the topology that differs;
         without them it is one run, on the machine of the program.
         """
-        part, busy_fs, window_fs, ended = self.find_busy(runs, times)
-        bottlenecks = find_bottlenecks(self._parts, part, busy_fs, window_fs)
-        latency, pe_exec = latency_fs(runs, self._launches), window_fs if self._execs else np.zeros_like(window_fs)
+        part, busy_fs, span_fs, ended = self.find_busy(runs, times)
+        bottlenecks = find_bottlenecks(self._parts, part, busy_fs, span_fs)
+        latency, pe_exec = latency_fs(runs, self._launches), span_fs if self._execs else np.zeros_like(span_fs)
         complete = (runs.left == 0) & ended
         compute_fs, memory_fs = (np.broadcast_to(fs, len(complete)) for fs in self._demand.least_fs(values or {}))
         found: list[dict[str, Any] | None] = []
@@ -115,10 +115,10 @@ def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
 
 def busy_of_run(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]:
     """float64[part] how long each part of the machine was busy in one run, and of which window (fs)."""
-    part, busy_fs, window_fs, _ = _metrics_of(session, launches).find_busy(Runs.of(session))
+    part, busy_fs, span_fs, _ = _metrics_of(session, launches).find_busy(Runs.of(session))
     by_part = np.zeros(len(session.server_busy_fs) + len(session.station_busy_fs))
     by_part[part] = busy_fs[0]
-    return by_part, int(window_fs[0])
+    return by_part, int(span_fs[0])
 
 
 def _metrics_of(session: Session, launches: Sequence[Launch]) -> BatchMetrics:

@@ -262,20 +262,20 @@ def used_fields(program: Program) -> frozenset[str]:
 
 def busy_shares(session: Session, fields: frozenset[str]) -> dict[str, float]:
     """The utilisation of the busiest part by field, of links, memory channels and engines whose rate it is."""
-    machine, program, window_fs = session.machine, session.program, max(session.now_fs, 1)
+    machine, program, span_fs = session.machine, session.program, max(session.now_fs, 1)
     origins = machine.origins()
     shares = dict.fromkeys(fields, 0.0)
     for at, origin in enumerate(origins.known):
         if origin.field in shares:
             busy_fs = session.station_busy_fs[origins.service == at].max(initial=0)
-            shares[origin.field] = max(shares[origin.field], int(busy_fs) / window_fs)
+            shares[origin.field] = max(shares[origin.field], int(busy_fs) / span_fs)
     entries = np.flatnonzero(program.op.values[:, 0] == Op.EXEC)
     (server, duration), count = program.op.values[entries, 1:3].T, program.op.counts()[entries]
     for field in fields:
         of_duration = np.array([_time_from(field, machine, terms) for terms in program.durations])
         if of_duration.any():
             busy = np.bincount(server, of_duration[duration] * count, len(machine.server_slots)) / machine.server_slots
-            shares[field] = max(shares[field], float(busy.max(initial=0)) / window_fs)
+            shares[field] = max(shares[field], float(busy.max(initial=0)) / span_fs)
     return shares
 
 

@@ -237,7 +237,7 @@ class ProgramLoader:
 def _run(kernel: RunningKernel, call: Callable[[], object]) -> None:
     with np.errstate(all="ignore"):  # a greenlet does not inherit that of the host
         call()
-    kernel.rows.finish(kernel.c)
+    kernel.rows.finish()
 
 
 def check_kind(unit: Unit, kind: int) -> None:

@@ -11,6 +11,7 @@ from kernbench.tanto.cores.kernel import TantoDeadlock, TantoError
 from kernbench.tanto.cores.races import Race
 from kernbench.tanto.loading import KernelFiles, ProgramLoader
 from kernbench.tanto.program_file import ProgramSpec, load_program
+from kernbench.tanto.timing.thread_rows import give_rows
 
 if TYPE_CHECKING:
     import polars
@@ -100,6 +101,7 @@ def run_program(
         if not (scripts and _write_rows(run)):
             run.scheduler.run()
             run.note_unread()
+            give_rows([kernel.rows for kernel in run.kernels])
     except TantoDeadlock as deadlock:
         found.status, found.error = DEADLOCK, run.named(str(deadlock))
     except TantoError as error:

@@ -1,13 +1,13 @@
 """Counters of a run over time: utilisation of links, memories and engines, and the length of queues.
 
-Time is cut into windows of equal length, and a value is the mean of a window. Utilisation is of a class of parts in one
+Time is cut into bins of equal length, and a value is the mean of a bin. Utilisation is of a class of parts in one
 process, such as the NoC links of a cube, and of the busiest of these. Queues are of a class of servers in one process: how
 many jobs and transfers wait.
 
 An op log has no times of single flits. The time that a transfer takes at each link and memory channel is exact, and it is
-spread evenly over the time during which its data are on the way. What then exceeds a class in a window goes to the next window
-with room. So a value is an estimate, and the sum over all windows is exact: the busy time of the run, but for turns between
-reads and writes. Jobs of engines and queues are exact in each window.
+spread evenly over the time during which its data are on the way. What then exceeds a class in a bin goes to the next bin
+with room. So a value is an estimate, and the sum over all bins is exact: the busy time of the run, but for turns between
+reads and writes. Jobs of engines and queues are exact in each bin.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows
+from kernbench.trace.bins import Bins, fit, rounded
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
 from kernbench.trace.transfers import find_transfers
 from kernbench.trace.use import Held, Moved, make_sparse, spread_held, spread_moved, spread_waiting
-from kernbench.trace.windows import Windows, fit, rounded
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -60,16 +60,16 @@ def count_over_time(
     end_fs = -(-min(end_fs, chosen.end_fs) // FS_PER_NS) * FS_PER_NS
     if end_fs <= start_fs or not chosen.matches(list_parts(program.machine).name).any():
         return make_counters()
-    windows = Windows.over(start_fs, end_fs)
+    bins = Bins.over(start_fs, end_fs)
     found = [
-        _make_utilisation(program, times, windows, chosen, parts, tracks),
-        _make_queues(program, times, windows, chosen, parts, tracks),
+        _make_utilisation(program, times, bins, chosen, parts, tracks),
+        _make_queues(program, times, bins, chosen, parts, tracks),
     ]
     return polars.concat(found)
 
 
 def _make_utilisation(
-    program: Program, times: Times, windows: Windows, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
+    program: Program, times: Times, bins: Bins, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
 ) -> polars.DataFrame:
     machine, ended = program.machine, times.end_fs >= 0
     servers = find_held_servers(program)
@@ -80,15 +80,15 @@ def _make_utilisation(
         held = _list_held(servers, times, row)
         busy_fs += np.bincount(held.server, held.end_fs - held.start_fs, len(busy_fs))
     gauges = _list_gauges(machine, busy_fs, chosen, parts)
-    used_fs = np.zeros((len(windows.start_fs), len(gauges.name)))
+    used_fs = np.zeros((len(bins.start_fs), len(gauges.name)))
     for row in _blocks(ended):
         found = find_transfers(program, times, row, ends=False)
         moved = Moved(kinds.which[row[found.at]], found.leave_fs, found.arrive_fs)
-        used_fs += spread_held(windows, _list_held(servers, times, row), gauges.parts)
-        used_fs += spread_moved(windows, moved, served_fs @ gauges.parts)
-    room_fs = windows.length_fs[:, None] * gauges.slots
+        used_fs += spread_held(bins, _list_held(servers, times, row), gauges.parts)
+        used_fs += spread_moved(bins, moved, served_fs @ gauges.parts)
+    room_fs = bins.length_fs[:, None] * gauges.slots
     share = 100 * fit(used_fs, room_fs) / room_fs
-    return _make_tracks(windows, share, gauges.name, gauges.process, "utilisation", "%", tracks)
+    return _make_tracks(bins, share, gauges.name, gauges.process, "utilisation", "%", tracks)
 
 
 def _list_served(machine: Machine, kinds: np.ndarray) -> Any:
@@ -149,7 +149,7 @@ def _list_gauges(machine: Machine, busy_fs: np.ndarray, chosen: TraceFilter, par
 
 
 def _make_queues(
-    program: Program, times: Times, windows: Windows, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
+    program: Program, times: Times, bins: Bins, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
 ) -> polars.DataFrame:
     from scipy.sparse import csr_array
 
@@ -158,16 +158,16 @@ def _make_queues(
     classes = {name: number for number, name in enumerate(dict.fromkeys(names))}
     known = chosen.matches(machine.server_name).astype(float)
     of = csr_array((known, (np.arange(len(names)), [classes[name] for name in names])))
-    length, servers = np.zeros((len(windows.start_fs), len(classes))), find_held_servers(program)
+    length, servers = np.zeros((len(bins.start_fs), len(classes))), find_held_servers(program)
     for row in _blocks(np.ones(len(times.issue_fs), bool)):
-        length += spread_waiting(windows, _list_held(servers, times, row), of)
+        length += spread_waiting(bins, _list_held(servers, times, row), of)
     used = np.flatnonzero(rounded(length).any(axis=0)).tolist()
     kinds, processes = [[*classes][at][1] for at in used], [[*classes][at][0] for at in used]
-    return _make_tracks(windows, length[:, used], kinds, processes, "queues", _WAITING, tracks)
+    return _make_tracks(bins, length[:, used], kinds, processes, "queues", _WAITING, tracks)
 
 
 def _make_tracks(
-    windows: Windows,
+    bins: Bins,
     values: np.ndarray,
     names: list[str],
     processes: list[str],
@@ -175,7 +175,7 @@ def _make_tracks(
     unit: str,
     tracks: TrackTable,
 ) -> polars.DataFrame:
-    """The counters of float64[window, counter] values in a group of each process; a value that stays is there once."""
+    """The counters of float64[bin, counter] values in a group of each process; a value that stays is there once."""
     number = np.array(
         [
             tracks.find(name, COUNTER, tracks.find(group, GROUP, tracks.find(process, PROCESS)), unit)
@@ -184,7 +184,7 @@ def _make_tracks(
         np.int64,
     )
     values = np.vstack([rounded(values), np.zeros(len(number))])
-    time_fs = np.append(windows.start_fs, windows.end_fs)
+    time_fs = np.append(bins.start_fs, bins.end_fs)
     changes = np.diff(values, axis=0, prepend=np.full((1, len(number)), -1.0)) != 0
-    counter, window = np.nonzero(changes.T)
-    return make_counters({"track": number[counter], "time_fs": time_fs[window], "value": values[window, counter]})
+    counter, at = np.nonzero(changes.T)
+    return make_counters({"track": number[counter], "time_fs": time_fs[at], "value": values[at, counter]})

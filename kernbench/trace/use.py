@@ -1,4 +1,4 @@
-"""The use of parts over time: what jobs and transfers kept busy in each window, how many waited, and bytes.
+"""The use of parts over time: what jobs and transfers kept busy in each bin, how many waited, and bytes.
 
 Parts are the servers of a machine, then its stations. A job keeps its server busy from start to end. What a transfer takes of
 each link and memory channel is exact, and is spread evenly over the time of its data (see `counters`).
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from kernbench.trace.windows import Windows
+    from kernbench.trace.bins import Bins
 
 
 class Held(NamedTuple):
@@ -31,30 +31,30 @@ class Moved(NamedTuple):
     arrive_fs: np.ndarray
 
 
-def spread_held(windows: Windows, held: Held, counted: Any) -> np.ndarray:
-    """float64[window, counter]: how long (fs) jobs and transfers held the servers of each counter.
+def spread_held(bins: Bins, held: Held, counted: Any) -> np.ndarray:
+    """float64[bin, counter]: how long (fs) jobs and transfers held the servers of each counter.
 
     `counted`: sparse float64[part, counter], 1 where a part counts.
     """
     took_fs = (held.end_fs - held.start_fs).astype(float)
-    return windows.spread(held.start_fs, held.end_fs, took_fs, held.server, counted)
+    return bins.spread(held.start_fs, held.end_fs, took_fs, held.server, counted)
 
 
-def spread_moved(windows: Windows, moved: Moved, amount: Any) -> np.ndarray:
-    """float64[window, counter]: sums over transfers of what one of each kind adds, sparse float64[kind, counter].
+def spread_moved(bins: Bins, moved: Moved, amount: Any) -> np.ndarray:
+    """float64[bin, counter]: sums over transfers of what one of each kind adds, sparse float64[kind, counter].
 
-    A window may get more than there is room for (`windows.fit`).
+    A bin may get more than there is room for (`bins.fit`).
     """
     once = np.ones(len(moved.kind))
-    return windows.spread(moved.leave_fs, moved.arrive_fs, once, moved.kind, amount.tocsr())
+    return bins.spread(moved.leave_fs, moved.arrive_fs, once, moved.kind, amount.tocsr())
 
 
-def spread_waiting(windows: Windows, held: Held, counted: Any) -> np.ndarray:
-    """float64[window, counter]: how many jobs and transfers wait for the servers of each counter, on average."""
+def spread_waiting(bins: Bins, held: Held, counted: Any) -> np.ndarray:
+    """float64[bin, counter]: how many jobs and transfers wait for the servers of each counter, on average."""
     waited = (held.start_fs > held.issue_fs) & (held.issue_fs >= 0)
     server, issue_fs, start_fs = held.server[waited], held.issue_fs[waited], held.start_fs[waited]
-    waited_fs = windows.spread(issue_fs, start_fs, (start_fs - issue_fs).astype(float), server, counted)
-    return waited_fs / windows.length_fs[:, None]
+    waited_fs = bins.spread(issue_fs, start_fs, (start_fs - issue_fs).astype(float), server, counted)
+    return waited_fs / bins.length_fs[:, None]
 
 
 def make_sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:

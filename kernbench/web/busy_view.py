@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.trace.bins import Bins, fit, rounded
 from kernbench.trace.use import Held, Moved, make_sparse, set_beside, spread_held, spread_moved, spread_waiting
-from kernbench.trace.windows import Windows, fit, rounded
 
 if TYPE_CHECKING:
     import polars
 
-WINDOWS = 256  # at most
+BINS = 256  # at most
 
 
-def list_windows(end_fs: int) -> Windows:
-    """The windows of a run that ended at a time."""
-    return Windows.over(0, max(end_fs, 1), WINDOWS)
+def list_bins(end_fs: int) -> Bins:
+    """The bins of a run that ended at a time."""
+    return Bins.over(0, max(end_fs, 1), BINS)
 
 
 def make_busy(
@@ -26,7 +26,7 @@ def make_busy(
     parts: polars.DataFrame,
     transfers: polars.DataFrame,
     services: polars.DataFrame,
-    windows: Windows,
+    bins: Bins,
 ) -> polars.DataFrame:
     """Rows of `part` and `window` in which the part was busy, waited for or passed: utilisation, queued, bytes.
 
@@ -41,12 +41,12 @@ def make_busy(
     served_fs, passed = (make_sparse(kind, part, services[name].to_numpy(), shape) for name in ("served_fs", "bytes"))
     used = np.unique(np.concatenate([part, jobs.server]))
     counted = make_sparse(used, np.arange(len(used)), np.ones(len(used)), (len(parts), len(used)))
-    both = spread_moved(windows, moved, set_beside(served_fs @ counted, passed @ counted))
+    both = spread_moved(bins, moved, set_beside(served_fs @ counted, passed @ counted))
     busy_fs, nbytes = both[:, : len(used)], both[:, len(used) :]
-    room_fs = windows.length_fs[:, None] * parts["slots"].to_numpy()[used].astype(float)
-    share = rounded(fit(busy_fs + spread_held(windows, jobs, counted), room_fs) / room_fs)
-    queued = rounded(spread_waiting(windows, jobs, counted))
-    nbytes = np.rint(nbytes + _spread_held_bytes(windows, log, held, counted))
+    room_fs = bins.length_fs[:, None] * parts["slots"].to_numpy()[used].astype(float)
+    share = rounded(fit(busy_fs + spread_held(bins, jobs, counted), room_fs) / room_fs)
+    queued = rounded(spread_waiting(bins, jobs, counted))
+    nbytes = np.rint(nbytes + _spread_held_bytes(bins, log, held, counted))
     window, column = np.nonzero((share > 0) | (queued > 0) | (nbytes > 0))
     here = window, column
     return polars.DataFrame(
@@ -77,9 +77,9 @@ def _read_moved(transfers: polars.DataFrame) -> Moved:
     return Moved(whole["kind"].to_numpy().astype(np.int64), whole["leave_fs"].to_numpy(), whole["arrive_fs"].to_numpy())
 
 
-def _spread_held_bytes(windows: Windows, log: polars.DataFrame, held: polars.DataFrame, counted: Any) -> np.ndarray:
+def _spread_held_bytes(bins: Bins, log: polars.DataFrame, held: polars.DataFrame, counted: Any) -> np.ndarray:
     """float64[window, counter]: bytes of transfers that hold a server, such as a DMA channel, over the time of the row."""
     server, nbytes = held["part"].to_numpy().astype(np.int64), log["bytes"].to_numpy()
     moves = (server >= 0) & (nbytes > 0)
     start_fs, end_fs = (log[name].to_numpy()[moves] for name in ("start_fs", "end_fs"))
-    return windows.spread(start_fs, end_fs, nbytes[moves].astype(float), server[moves], counted)
+    return bins.spread(start_fs, end_fs, nbytes[moves].astype(float), server[moves], counted)

@@ -21,7 +21,7 @@ from kernbench.schema.guards import is_list, is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.trace.parts import list_track_paths, split_path
 from kernbench.units import FS_PER_NS
-from kernbench.web.busy_view import list_windows, make_busy
+from kernbench.web.busy_view import list_bins, make_busy
 from kernbench.web.codes import number_texts
 from kernbench.web.sources import RunSource
 
@@ -85,13 +85,13 @@ class RunView:
             except InputError as error:
                 missing |= {"nodes": str(error), "links": str(error)}
         end_fs = _find_end(found)
-        windows = list_windows(end_fs)
+        bins = list_bins(end_fs)
         return {
             **found,
             "name": self._source.name,
             "machine": machine,
             "span_fs": [0, end_fs],
-            "window_fs": int(windows.length_fs[0]),
+            "window_fs": int(bins.length_fs[0]),
             "missing": missing,
         }
 
@@ -246,9 +246,9 @@ class RunView:
 
     def _make_busy(self) -> polars.DataFrame:
         log = self._read(OP_LOG, ["issue_fs", "start_fs", "end_fs", "bytes"])
-        windows = list_windows(_find_end(self._read_json(RESULT)))
+        bins = list_bins(_find_end(self._read_json(RESULT)))
         held, parts, transfers, services = (self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES))
-        return make_busy(log, held, parts, transfers, services, windows)
+        return make_busy(log, held, parts, transfers, services, bins)
 
     def _sort_parts(self, names: list[str]) -> list[str]:
         """Parts in the order of the machine, then by name; parts of a part after it."""

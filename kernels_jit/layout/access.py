@@ -8,6 +8,7 @@ take the number of a row.
 from __future__ import annotations
 
 from kernels_jit.compile.pointers import indexed_row_at, record_at, row_at, table_row_at
+from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import word_of, words_of
 
@@ -50,9 +51,11 @@ reservation_at = table_row_at(r.RESERVATION, word_of(r.STATE, "reservations"))
 visit_at = table_row_at(r.VISIT, word_of(r.STATE, "visits"))
 
 # Rows of the op table and their times; queued flits.
-code_at, delay_at, exec_at, move_at = map(indexed_row_at, (r.OP, r.DELAY_OP, r.EXEC_OP, r.MOVE_OP))
-until_at, add_at, wait_at, pipe_at = map(indexed_row_at, (r.UNTIL_OP, r.ADD_OP, r.WAIT_OP, r.PIPE_OP))
-arrive_at = indexed_row_at(r.ARRIVE_OP)
+code_at = indexed_row_at(r.OP)
+delay_at, exec_at, move_at, until_at, add_at, wait_at, pipe_at, arrive_at = (
+    indexed_row_at(r.OPS[code])
+    for code in (codes.DELAY, codes.EXEC, codes.MOVE, codes.UNTIL, codes.ADD, codes.WAIT, codes.PIPE, codes.ARRIVE)
+)
 time_at = row_at(r.TIME)
 slot_at, block_at = row_at(r.SLOT), row_at(r.BLOCK_HEAD)
 

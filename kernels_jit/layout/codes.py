@@ -5,17 +5,39 @@ Plain module-level integers, because numba folds them into the compiled code. `k
 
 ROW_WIDTH = 8  # int64 columns of a row of the op table: the opcode and up to seven operands
 
-# Opcodes, with their operands in columns 1 ...
-DELAY = 0  # duration
-EXEC = 1  # server, duration, counter
-MOVE = 2  # route, bytes, stripe, done counter, hold server, arrive counter, lead duration
-UNTIL = 3  # time (fs)
-ADD = 4  # counter, amount
-WAIT = 5  # counter, compare, value, take
-PIPE = 6  # plan, counter
-MARK = 7
-ASK = 8
-ARRIVE = 9  # counter
+# Opcodes.
+DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE, MARK, ASK, ARRIVE = range(10)
+
+# Of each its operands, in columns 1 to 7: the field of its record, and what it is. Records, checks, causes and bounds follow
+# from this table. "counter+" and "counter?" are added to when the op is done; "counter?" and "server?" may be NONE.
+OPERANDS: dict[int, dict[str, str]] = {
+    DELAY: {"duration": "duration"},
+    EXEC: {"server": "server", "duration": "duration", "counter": "counter?"},
+    MOVE: {
+        "route": "route",
+        "payload_bytes": "bytes",
+        "stripe": "stripe",
+        "done": "counter?",
+        "hold": "server?",
+        "arrive": "counter?",
+        "lead": "duration",
+    },
+    UNTIL: {"time_fs": "time"},
+    ADD: {"counter": "counter+", "amount": "amount"},
+    WAIT: {"counter": "counter", "compare": "compare", "value": "amount", "takes": "amount"},
+    PIPE: {"plan": "plan", "counter": "counter?"},
+    MARK: {},
+    ASK: {},
+    ARRIVE: {"counter": "counter?"},  # of the MOVE before it
+}
+BLOCKING = DELAY, UNTIL, WAIT  # the thread goes on at their end
+WORKING = DELAY, EXEC, MOVE, UNTIL  # they take time; all others end at once, or when another row does
+ADDENDS = tuple(
+    (code, column)
+    for code, operands in OPERANDS.items()
+    for column, kind in enumerate(operands.values(), 1)
+    if kind in ("counter+", "counter?")
+)  # (opcode, column) of the counters that rows add to
 
 GE, EQ = 0, 1  # compare operand of WAIT
 NONE = -1  # no counter, no server

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from kernels_jit.layout import codes
+
 WORD = 8  # bytes
 NEVER = 1 << 62  # later than any time
 PLACE_BITS = 31
@@ -603,13 +605,6 @@ STEP_MASK = (1 << PLACE_SHIFT) - 1
 TIME = record("issue_fs", "start_fs", "end_fs")  # of a row of the op table; NONE: not yet
 
 # Rows of the op table.
-OP_WORDS = 8
+OP_WORDS = codes.ROW_WIDTH
 OP = record("code", words=OP_WORDS)
-DELAY_OP = record("code", "duration", words=OP_WORDS)
-EXEC_OP = record("code", "server", "duration", "counter", words=OP_WORDS)
-MOVE_OP = record("code", "route", "payload_bytes", "stripe", "done", "hold", "arrive", "lead", words=OP_WORDS)
-UNTIL_OP = record("code", "time_fs", words=OP_WORDS)
-ADD_OP = record("code", "counter", "amount", words=OP_WORDS)
-ARRIVE_OP = record("code", "counter", words=OP_WORDS)
-WAIT_OP = record("code", "counter", "compare", "value", "takes", words=OP_WORDS)
-PIPE_OP = record("code", "plan", "counter", words=OP_WORDS)
+OPS = {code: record("code", *operands, words=OP_WORDS) for code, operands in codes.OPERANDS.items()}  # by opcode

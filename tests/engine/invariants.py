@@ -261,7 +261,7 @@ def _is_awaited(session: Session, transfer: np.void) -> bool:
     """Whether something follows from a transfer; of a branch of one to many, from that whole where a destination is."""
     memory = session._memory
     job, own = at(memory, r.JOB, int(transfer["job"])), _route(memory, transfer)
-    move = session._op[int(job["row"])].view(r.MOVE_OP)[0]
+    move = session._op[int(job["row"])].view(r.OPS[codes.MOVE])[0]
     if own["destinations"] and own["destination"] == NONE:
         return False
     is_counted = _counts_arrivals(session, transfer)
@@ -274,7 +274,7 @@ def _counts_arrivals(session: Session, transfer: np.void) -> bool:
     if job["plan"] != NONE:
         return False
     rows = range(int(job["row"]) + 1, int(job["row"]) + 1 + int(_route(session._memory, transfer)["destinations"]))
-    return any(session._op[row].view(r.ARRIVE_OP)[0]["counter"] != NONE for row in rows)
+    return any(session._op[row].view(r.OPS[codes.ARRIVE])[0]["counter"] != NONE for row in rows)
 
 
 def _route(memory: Memory, transfer: np.void) -> np.void:

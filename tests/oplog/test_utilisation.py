@@ -16,8 +16,8 @@ PARTS = Parts(("a", "b", "c"), ("x", "x", "y"), np.array([1, 2, 1]))
 
 
 def test_the_busiest_part_names_its_class() -> None:
-    busy_fs, window_fs = np.array([[30, 100, 40], [50, 100, 50]]), np.array([100, 100])
-    found = find_bottlenecks(PARTS, np.arange(3), busy_fs, window_fs)
+    busy_fs, span_fs = np.array([[30, 100, 40], [50, 100, 50]]), np.array([100, 100])
+    found = find_bottlenecks(PARTS, np.arange(3), busy_fs, span_fs)
     assert found == [Bottleneck("x", "b", 0.5), Bottleneck("x and y", "a", 0.5)]
 
 
@@ -43,8 +43,8 @@ def test_only_some_parts_are_busy() -> None:
 
 
 def test_nothing_busy_and_no_time() -> None:
-    busy_fs, window_fs = np.array([[0, 0, 0], [1, 1, 1]]), np.array([100, 0])
-    assert find_bottlenecks(PARTS, np.arange(3), busy_fs, window_fs) == [None, None]
+    busy_fs, span_fs = np.array([[0, 0, 0], [1, 1, 1]]), np.array([100, 0])
+    assert find_bottlenecks(PARTS, np.arange(3), busy_fs, span_fs) == [None, None]
 
 
 def test_every_part_of_a_machine_has_a_class() -> None:

@@ -84,7 +84,7 @@ def explain_graph(
         what_if=None if what_ifs is None else _join_what_ifs(outcome, what_ifs),
         parts=find_parts(outcome),
         busy_fs=find_busy(outcome),
-        window_fs=outcome.end_fs,
+        span_fs=outcome.end_fs,
         network=None,
     )
     told = _tell_fit(outcome, found, what_ifs, rerun) if what_ifs and rerun else None

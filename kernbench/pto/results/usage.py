@@ -45,8 +45,8 @@ def find_busy(outcome: Outcome) -> np.ndarray:
 def find_bottleneck(outcome: Outcome) -> Bottleneck | None:
     """The class that is busiest over the run, its busiest part, and that part's utilisation; None if nothing was busy."""
     busy_fs = find_busy(outcome)
-    window_fs = np.array([outcome.end_fs])
-    return find_bottlenecks(find_parts(outcome), np.arange(len(busy_fs)), busy_fs[None].astype(np.float64), window_fs)[
+    span_fs = np.array([outcome.end_fs])
+    return find_bottlenecks(find_parts(outcome), np.arange(len(busy_fs)), busy_fs[None].astype(np.float64), span_fs)[
         0
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kernbench.tanto.cores.kernel import Kernel
@@ -49,44 +48,53 @@ class RunningKernel(Kernel):
         self.looked: dict[tuple[LocalPart, int], int] = {}  # by element: the writes to its part before the last read
         self.awaited: dict[int, int] = {}  # by counter: the writes of others that it waited for
 
-    @cached_property
+    @property
     def flow(self) -> DataflowRows:
         """The rows of a kernel that moves data. Errors: TantoError in a math kernel."""
         if isinstance(self.rows, DataflowRows):
             return self.rows
         raise self.error("a math kernel moves no data; only a reader or writer kernel can")
 
-    @cached_property
+    @property
     def compute(self) -> MathRows:
         """The rows of a kernel that computes. Errors: TantoError in another."""
         if isinstance(self.rows, MathRows):
             return self.rows
         raise self.error("a dataflow kernel computes nothing; only a math kernel can")
 
+    def core_at(self, x: int, y: int) -> Core:
+        """The core at a physical place, its own for a negative x. Errors: TantoError off the chip."""
+        return self.core if x < 0 else self.run.find_core(self, x, y)
+
+    def find_cores(self, corners: tuple[int, ...], *, with_self: bool) -> tuple[Core, ...]:
+        """The cores in a rectangle of physical places, whose acknowledgements are expected."""
+        found = tuple(self.run.find_cores(self, corners, with_self=with_self))
+        self.run.expect(self, corners[4], found)
+        return found
+
     def begin_math(self, element: str) -> MathObject:
         """A new math object. Errors: TantoError while another is alive."""
         if self.alive_math is not None:
             raise self.error("a second math object while one is alive; end the scope of the first")
-        slots = max(1, self.run.destination_bytes // (TILE * find_format(element).storage.itemsize))
-        self.compute.begin(self.c)
-        made = self.alive_math = MathObject(self.run, self, slots, find_format(element))
+        self.compute.begin()
+        made = self.alive_math = MathObject(self.run, self, find_format(element))
         return made
 
     def end_math(self, math: MathObject) -> None:
         """The end of the scope of a math object."""
-        self.compute.end(self.c)
+        self.compute.end()
         math.slots = []
         self.alive_math = None
 
     def read_barrier(self) -> None:
         """Wait for all reads of this kernel."""
         self.reads_pending.clear()
-        self.flow.read_barrier(self.c)
+        self.flow.read_barrier()
 
     def write_barrier(self) -> None:
         """Wait for all writes of this kernel; for acknowledgements that nobody sends it waits for ever."""
         self.writes_pending.clear()
-        self.flow.write_barrier(self.c)
+        self.flow.write_barrier()
         while self.missing:
             self.pause(f"{self.missing:,} acknowledgements of a multicast that names more destinations than there are")
 
@@ -114,7 +122,7 @@ class RunningKernel(Kernel):
             self.run.races.note_tile(self, src.part, block - 1, last, self.compute.next_unpack(after=1))
         if block:
             dst.check_room(f"{call} into", dst.packed * TILE, block * TILE)
-        self.compute.relayout(self.c, block, src.part.fmt, dst.part.fmt)
+        self.compute.relayout(block, src.part.fmt, dst.part.fmt)
         at = dst.packed * TILE
         dst.packed += block
         if not self.run.numbers or not block:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class GridRun:
         low, high = (min(x0, x1), min(y0, y1)), (max(x0, x1), max(y0, y1))
         return [core for core in self.places.inside(low, high) if with_self or core != kernel.core]
 
-    def expect(self, kernel: Kernel, named: int, cores: list[Core]) -> None:
+    def expect(self, kernel: Kernel, named: int, cores: Sequence[Core]) -> None:
         """Count the acknowledgements that a multicast waits for and nobody sends; warn of those it does not wait for."""
         there = len(cores)
         kernel.missing += max(0, named - there)

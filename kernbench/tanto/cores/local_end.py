@@ -9,13 +9,14 @@ import numpy as np
 from kernbench.program.ops import NONE
 from kernbench.tanto.cores.polling import polled
 from kernbench.tanto.cores.storage import Arrival, Core, LocalPart
-from kernbench.tanto.cores.transfers import CopyEnd, as_signed, fitting
+from kernbench.tanto.cores.transfers import CopyEnd, fitting
+from kernbench.tanto.verbs.transfers import as_signed
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.language.types import Scalar
-    from kernbench.tanto.timing.row_buffer import Row
+    from kernbench.tanto.timing.kernel_log import Row
 
 
 class LocalEnd(CopyEnd[LocalPart]):
@@ -24,7 +25,7 @@ class LocalEnd(CopyEnd[LocalPart]):
     def __init__(
         self, run: GridRun, kernel: RunningKernel, id: int, part: LocalPart | None, element: Scalar | None
     ) -> None:
-        super().__init__(run, kernel, element)
+        self.begin(run, kernel, element)
         self.id, self._own = id, part
 
     @property
@@ -40,7 +41,7 @@ class LocalEnd(CopyEnd[LocalPart]):
         """Set the element at an index."""
         is_seen = self.part.lookers and self.part.lookers != {self.kernel}
         if is_seen:
-            self.kernel.flow.add_arrival(self.kernel.c, self.arrival(self.part, index, 1))
+            self.kernel.flow.add_arrival(self.arrival(self.part, index, 1))
         super().set(index, value)
         if is_seen:
             self.arrived(self.part, self.kernel.flow.last_row())

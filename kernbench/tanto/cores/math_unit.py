@@ -6,8 +6,9 @@ format of a pipe when they are packed into it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,21 +21,36 @@ from kernbench.tanto.vector_functions import UNARY, bits_to_float, power
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
+    from kernbench.tanto.cores.storage import PipePart
     from kernbench.tanto.formats import Format
 
 _LEAST = np.float32(-3.4028234663852886e38)  # -FLT_MAX
 _OPERATIONS: dict[str, Callable[..., Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
 
 
-class MathObject:
-    """The destination slots of a core from their declaration to the end of their scope."""
+class PipeTiles(Protocol):
+    """A pipe from which tiles are read: its part on this core, and the tiles that were popped before."""
 
-    def __init__(self, run: GridRun, kernel: RunningKernel, slots: int, element: Format) -> None:
+    @property
+    def part(self) -> PipePart:
+        """The part on this core."""
+        ...
+
+    read_tiles: int
+
+
+Pipe = TypeVar("Pipe", bound=PipeTiles)
+
+
+class MathVerbs(ABC, Generic[Pipe]):
+    """The destination slots of a core, and what kernels do with them, running or alone."""
+
+    def __init__(self, run: GridRun, kernel: RunningKernel, element: Format) -> None:
         self.run, self.kernel, self.rows = run, kernel, kernel.compute
         self.precision = element.precision
         self.numbers = run.numbers
-        self.count = slots
-        self.slots: list[np.ndarray | None] = [None] * slots  # None: zeros, not written yet
+        self.count = max(1, run.destination_bytes // (TILE * element.storage.itemsize))
+        self.slots: list[np.ndarray | None] = [None] * self.count  # None: zeros, not written yet
 
     def slot(self, index: int) -> np.ndarray:
         """The float32[32, 32] of a slot, to be changed. Errors: TantoError for a slot that is not there."""
@@ -44,101 +60,64 @@ class MathObject:
             found = self.slots[index] = np.zeros((SIDE, SIDE), self.precision)
         return found
 
+    # What running kernels and scripts supply
+
+    @abstractmethod
     def check(self, index: int) -> None:
         """Check the index of a slot."""
-        if index >= self.count:
-            raise self.kernel.error(f"slot {index}; the math object has {self.count} destination slots")
 
-    def tile(self, pipe: PipeEnd, index: int) -> np.ndarray | None:
+    @abstractmethod
+    def tile(self, pipe: Pipe, index: int) -> np.ndarray | None:
         """The float32[32, 32] of a tile of a pipe's read frame; None without numbers."""
-        part, kernel = pipe.part, self.kernel
-        if index >= part.tiles:
-            pipe.check_use(writes=False)
-            self.run.note_outside(kernel, part, index * TILE, TILE, part.tiles * TILE)
-            return np.zeros((SIDE, SIDE), self.precision)
-        if pipe.read_tiles + index >= pipe.waited:
-            self._hold_back(pipe, index)
-        if not self.numbers:
-            return None
-        first = pipe.read_tiles % part.tiles
-        return part.matrix((first + index) % part.tiles, first, pipe.frame)
 
-    def _hold_back(self, pipe: PipeEnd, index: int) -> None:
-        """A read that nothing was waited for: let the tile come if it will, and note the race."""
-        pipe.check_use(writes=False)
-        part, kernel, tile = pipe.part, self.kernel, pipe.read_tiles + index
-        pipe.hold_back("a read of", tile)
-        self.run.races.note_tile(kernel, part, index, tile, self.rows.next_unpack())
+    @abstractmethod
+    def pack_place(self, index: int, pipe: Pipe, place: Any) -> None:
+        """Pack a tile; of one with a place only what is there."""
 
     # Pack
 
-    def _pack(self, index: int, pipe: PipeEnd, place: Any) -> None:
-        self.check(index)
-        part = pipe.part
-        if pipe.packed == 0:
-            pipe.check_use(writes=True)
-        if pipe.packed >= part.tiles:
-            raise self.kernel.error(f"packs tile {pipe.packed + 1} of a frame of {part}, which has {part.tiles} tiles")
-        pipe.check_room("pack into", pipe.packed * TILE, TILE)
-        at = (pipe.written_tiles + pipe.packed) % part.tiles
-        pipe.packed += 1
-        self.rows.pack(self.kernel.c, part.fmt.bytes_of(TILE))
-        if not self.numbers:
-            return
-        slot = self.slots[index]
-        values = np.zeros((SIDE, SIDE), self.precision) if slot is None else slot
-        stored = part.fmt.from_float(from_matrices(values), nearest=self.run.nearest).reshape(-1)
-        here = part.data[at * TILE : (at + 1) * TILE]
-        if place is None:
-            here[:] = stored
-        else:
-            known = to_matrices(here.reshape(1, TILE)).reshape(SIDE, SIDE).copy()
-            known[place] = to_matrices(stored.reshape(1, TILE))[0][place]
-            here[:] = from_matrices(known)[0]
-        part.forget(at * TILE, TILE)
-
-    def pack(self, index: int, pipe: PipeEnd) -> None:
+    def pack(self, index: int, pipe: Pipe) -> None:
         """Pack a whole tile."""
-        self._pack(index, pipe, None)
+        self.pack_place(index, pipe, None)
 
-    def pack_row(self, index: int, pipe: PipeEnd) -> None:
+    def pack_row(self, index: int, pipe: Pipe) -> None:
         """Pack the result of a row reduction: the first column."""
-        self._pack(index, pipe, (slice(None), 0))
+        self.pack_place(index, pipe, (slice(None), 0))
 
-    def pack_col(self, index: int, pipe: PipeEnd) -> None:
+    def pack_col(self, index: int, pipe: Pipe) -> None:
         """Pack the result of a column reduction: the first row."""
-        self._pack(index, pipe, (0, slice(None)))
+        self.pack_place(index, pipe, (0, slice(None)))
 
-    def pack_scalar(self, index: int, pipe: PipeEnd) -> None:
+    def pack_scalar(self, index: int, pipe: Pipe) -> None:
         """Pack the first element."""
-        self._pack(index, pipe, (0, 0))
+        self.pack_place(index, pipe, (0, 0))
 
     # Matrix unit
 
-    def copy(self, pipe: PipeEnd, source: int, slot: int) -> None:
+    def copy(self, pipe: Pipe, source: int, slot: int) -> None:
         """A tile to a slot."""
         self.check(slot)
         found = self.tile(pipe, source)
-        self.rows.matrix(self.kernel.c, "copy", self.rows.sources.take(pipe.part.fmt))
+        self.rows.matrix("copy", self.rows.sources.take(pipe.part.fmt))
         if self.numbers and found is not None:
             self.slots[slot] = found.copy()
 
-    def transpose(self, pipe: PipeEnd, source: int, slot: int) -> None:
+    def transpose(self, pipe: Pipe, source: int, slot: int) -> None:
         """A transposed tile to a slot."""
         self.check(slot)
         found = self.tile(pipe, source)
-        self.rows.matrix(self.kernel.c, "transpose", self.rows.sources.take(pipe.part.fmt))
+        self.rows.matrix("transpose", self.rows.sources.take(pipe.part.fmt))
         if self.numbers and found is not None:
             self.slots[slot] = found.T.copy()
 
-    def matmul(self, a: PipeEnd, b: PipeEnd, ia: int, ib: int, slot: int, transpose: bool) -> None:
+    def matmul(self, a: Pipe, b: Pipe, ia: int, ib: int, slot: int, transpose: bool) -> None:
         """Add a product of tiles to a slot."""
         self.check(slot)
         left, right = self.tile(a, ia), self.tile(b, ib)
         size = self.rows.sources.multiply(
             (a.part.id, a.read_tiles + ia), a.part.tile_bytes, (b.part.id, b.read_tiles + ib), b.part.tile_bytes
         )
-        self.rows.matrix(self.kernel.c, "matmul", size)
+        self.rows.matrix("matmul", size)
         if left is None or right is None or not self.numbers:
             return
         product = left @ (right.T if transpose else right)
@@ -148,11 +127,11 @@ class MathObject:
         else:
             known += product
 
-    def binary(self, operation: str, form: str, a: PipeEnd, b: PipeEnd, ia: int, ib: int, slot: int) -> None:
+    def binary(self, operation: str, form: str, a: Pipe, b: Pipe, ia: int, ib: int, slot: int) -> None:
         """A sum, difference or product of two tiles, the second one broadcast."""
         self.check(slot)
         left, right = self.tile(a, ia), self.tile(b, ib)
-        self.rows.matrix(self.kernel.c, operation, self.rows.sources.take(a.part.fmt, b.part.fmt))
+        self.rows.matrix(operation, self.rows.sources.take(a.part.fmt, b.part.fmt))
         if left is None or right is None or not self.numbers:
             return
         if form == "rows":
@@ -163,11 +142,11 @@ class MathObject:
             right = right[0, 0]
         self.slots[slot] = _OPERATIONS[operation](left, right)
 
-    def reduce(self, operation: str, way: str, a: PipeEnd, b: PipeEnd, ia: int, ib: int, slot: int) -> None:
+    def reduce(self, operation: str, way: str, a: Pipe, b: Pipe, ia: int, ib: int, slot: int) -> None:
         """A scaled sum or maximum over rows, columns or all, accumulated in a slot."""
         self.check(slot)
         source, scale = self.tile(a, ia), self.tile(b, ib)
-        self.rows.matrix(self.kernel.c, "reduce", self.rows.sources.take(a.part.fmt, b.part.fmt))
+        self.rows.matrix("reduce", self.rows.sources.take(a.part.fmt, b.part.fmt))
         if source is None or scale is None or not self.numbers:
             return
         axis = {"rows": 1, "cols": 0, "scalar": None}[way]
@@ -187,7 +166,7 @@ class MathObject:
         self.check(slot)
         if name == "max":
             self.check(slot + 1)
-        self.rows.vector(self.kernel.c, name)
+        self.rows.vector(name)
         if not self.numbers:
             return
         values = self.slot(slot)
@@ -196,7 +175,7 @@ class MathObject:
     def scaled(self, name: str, slot: int, operand: int) -> None:
         """A function of a slot and a scalar, in place."""
         self.check(slot)
-        self.rows.vector(self.kernel.c, name)
+        self.rows.vector(name)
         if not self.numbers:
             return
         values = self.slot(slot)
@@ -204,6 +183,59 @@ class MathObject:
             self.slots[slot] = as_float(power(values, operand))
         else:
             self.slots[slot] = as_float(SCALED_FUNCTIONS[name](values, bits_to_float(operand)))
+
+
+class MathObject(MathVerbs[PipeEnd]):
+    """The destination slots of a running kernel from their declaration to the end of their scope."""
+
+    def check(self, index: int) -> None:
+        if index >= self.count:
+            raise self.kernel.error(f"slot {index}; the math object has {self.count} destination slots")
+
+    def tile(self, pipe: PipeEnd, index: int) -> np.ndarray | None:
+        part, kernel = pipe.part, self.kernel
+        if index >= part.tiles:
+            pipe.check_use(writes=False)
+            self.run.note_outside(kernel, part, index * TILE, TILE, part.tiles * TILE)
+            return np.zeros((SIDE, SIDE), self.precision)
+        if pipe.read_tiles + index >= pipe.waited:
+            self._hold_back(pipe, index)
+        if not self.numbers:
+            return None
+        first = pipe.read_tiles % part.tiles
+        return part.matrix((first + index) % part.tiles, first, pipe.frame)
+
+    def _hold_back(self, pipe: PipeEnd, index: int) -> None:
+        """A read that nothing was waited for: let the tile come if it will, and note the race."""
+        pipe.check_use(writes=False)
+        part, kernel, tile = pipe.part, self.kernel, pipe.read_tiles + index
+        pipe.hold_back("a read of", tile)
+        self.run.races.note_tile(kernel, part, index, tile, self.rows.next_unpack())
+
+    def pack_place(self, index: int, pipe: PipeEnd, place: Any) -> None:
+        self.check(index)
+        part = pipe.part
+        if pipe.packed == 0:
+            pipe.check_use(writes=True)
+        if pipe.packed >= part.tiles:
+            raise self.kernel.error(f"packs tile {pipe.packed + 1} of a frame of {part}, which has {part.tiles} tiles")
+        pipe.check_room("pack into", pipe.packed * TILE, TILE)
+        at = (pipe.written_tiles + pipe.packed) % part.tiles
+        pipe.packed += 1
+        self.rows.pack(part.fmt.bytes_of(TILE))
+        if not self.numbers:
+            return
+        slot = self.slots[index]
+        values = np.zeros((SIDE, SIDE), self.precision) if slot is None else slot
+        stored = part.fmt.from_float(from_matrices(values), nearest=self.run.nearest).reshape(-1)
+        here = part.data[at * TILE : (at + 1) * TILE]
+        if place is None:
+            here[:] = stored
+        else:
+            known = to_matrices(here.reshape(1, TILE)).reshape(SIDE, SIDE).copy()
+            known[place] = to_matrices(stored.reshape(1, TILE))[0][place]
+            here[:] = from_matrices(known)[0]
+        part.forget(at * TILE, TILE)
 
 
 def as_float(values: Any) -> np.ndarray:
@@ -225,14 +257,14 @@ def _add_methods() -> None:
     """The methods that differ in name alone."""
     for name in BINARIES:
         operation, _, form = name.partition("_bcast_")
-        setattr(MathObject, name, forward("binary", operation, form))
+        setattr(MathVerbs, name, forward("binary", operation, form))
     for name in REDUCTIONS:
         _, operation, way = name.split("_")
-        setattr(MathObject, name, forward("reduce", operation, way))
+        setattr(MathVerbs, name, forward("reduce", operation, way))
     for name in UNARIES:
-        setattr(MathObject, f"u_{name}", forward("unary", name))
+        setattr(MathVerbs, f"u_{name}", forward("unary", name))
     for name in SCALED:
-        setattr(MathObject, f"u_{name}", forward("scaled", name))
+        setattr(MathVerbs, f"u_{name}", forward("scaled", name))
 
 
 _add_methods()

@@ -1,7 +1,4 @@
-"""Pipes as a kernel sees them.
-
-A pipe's own pointers belong to the kernel: where it reads, where it writes, and how large its frames are.
-"""
+"""Pipes as a running kernel sees them."""
 
 from __future__ import annotations
 
@@ -10,101 +7,74 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.tanto.cores.storage import Core, PipePart, ring_pieces
-from kernbench.tanto.cores.transfers import CopyEnd, as_signed, fitting
+from kernbench.tanto.cores.transfers import CopyEnd, fitting
 from kernbench.tanto.tiles import TILE
+from kernbench.tanto.verbs.pipes import PipeVerbs
+from kernbench.tanto.verbs.transfers import as_signed
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.language.types import Scalar
-    from kernbench.tanto.timing.row_buffer import Row
+    from kernbench.tanto.timing.kernel_log import Row
 
 
-class PipeEnd(CopyEnd[PipePart]):
-    """A pipe as a kernel sees it: its frame, the tiles it read and wrote, and where it packs next."""
+class PipeEnd(PipeVerbs, CopyEnd[PipePart]):
+    """A pipe in a running kernel."""
 
     def __init__(self, run: GridRun, kernel: RunningKernel, part: PipePart, element: Scalar | None) -> None:
-        super().__init__(run, kernel, element)
-        self._part = part
-        self.rows = kernel.rows
-        self.frame = part.frame or part.tiles
-        self.read_tiles = self.written_tiles = 0  # that this kernel popped and pushed
-        self.packed = 0  # tiles of the write frame
+        super().__init__(part, kernel.rows, is_math=kernel.is_math)
+        self.begin(run, kernel, element)
         self.fills = False  # this kernel writes to it, so a read may be of its own data
-        self.waited = self.reserved = 0  # tiles, from the first, that this kernel knows to be there, or to have room
-        kind, is_math = part.kind, kernel.is_math
-        self._may_read = is_math if kind == 2 else not is_math or kind == 0
-        self._may_write = is_math if kind == 2 else not is_math or kind == 1
-
-    @property
-    def part(self) -> PipePart:
-        """The part on this core."""
-        return self._part
 
     def check_use(self, *, writes: bool) -> None:
-        """Check that the kind of the pipe lets this kernel read or write it."""
-        if not (self._may_write if writes else self._may_read):
+        """Check that the kind of the pipe lets this kernel read or write it. Errors: TantoError."""
+        if not (self.may_write if writes else self.may_read):
             kinds = ("an input", "an output", "an intermediate")
             who, does = ("a math" if self.kernel.is_math else "a dataflow"), ("write" if writes else "read")
             raise self.kernel.error(
                 f"{self._part} is {kinds[self._part.kind]} pipe, which {who} kernel does not {does}"
             )
 
-    def set_frame(self, tiles: int) -> None:
-        """Set the frame. Errors: TantoError for one larger than the pipe."""
-        if tiles > self._part.tiles:
-            raise self.kernel.error(f"a frame of {tiles} tiles for {self._part}, which has {self._part.tiles}")
-        self.frame = tiles
+    def refuse_frame(self, tiles: int) -> Exception:
+        return self.kernel.error(f"a frame of {tiles} tiles for {self._part}, which has {self.tiles}")
 
-    def reserve_back(self) -> None:
-        """Wait for room for a frame."""
-        self.check_use(writes=True)
-        self._check_frame("reserve_back")
+    def check_frame(self, call: str, *, writes: bool) -> None:
+        self.check_use(writes=writes)
+        if not self.frame:
+            self.kernel.warn(f"{call} of {self._part} with a frame of 0 tiles; give set_frame 1 at least")
+
+    def await_room(self) -> int:
         part, kernel = self._part, self.kernel
         while part.pushed - part.popped + self.frame > part.tiles:
             kernel.block(
                 part.waiters,
                 f"room for {self.frame} tiles in {part} ({part.pushed - part.popped} of {part.tiles} are taken)",
             )
-        self.packed, self.reserved = 0, self.written_tiles + self.frame
-        self.rows.wait_room(kernel.c, part, part.pushed + self.frame - part.tiles)
+        return part.pushed + self.frame - part.tiles
 
-    def push_back(self) -> None:
-        """Give the frame to readers."""
-        self.check_use(writes=True)
-        self._check_frame("push_back")
-        part = self._part
-        self._check_push()
-        thread, row = self.rows.push(self.kernel.c, part, self.frame)
-        self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, (thread, row))
-        part.pushed += self.frame
-        part.pushes.append((part.pushed, thread, row))
-        self.written_tiles += self.frame
-        self.packed = 0
-        self._wake()
+    def await_tiles(self) -> int:
+        part, kernel = self._part, self.kernel
+        while part.pushed - part.popped < self.frame:
+            kernel.block(part.waiters, f"{self.frame} tiles of {part} ({part.pushed - part.popped} are there)")
+        part.waited = max(part.waited, part.popped + self.frame)
+        return part.popped + self.frame
 
-    def _check_push(self) -> None:
+    def check_push(self) -> None:
         part, kernel = self._part, self.kernel
         if self.written_tiles + self.frame > self.reserved:
             kernel.warn(f"push_back of {part} without reserve_back before")
         elif kernel.is_math and not self.packed and len(part.twins) < 2:
             kernel.warn(f"push_back of {part} before pack; the frame has what was there before")
 
-    def wait_front(self) -> None:
-        """Wait for a frame of data."""
-        self.check_use(writes=False)
-        self._check_frame("wait_front")
-        part, kernel = self._part, self.kernel
-        while part.pushed - part.popped < self.frame:
-            kernel.block(part.waiters, f"{self.frame} tiles of {part} ({part.pushed - part.popped} are there)")
-        part.waited = max(part.waited, part.popped + self.frame)
-        self.waited = max(self.waited, part.popped + self.frame)
-        self.rows.wait_tiles(kernel.c, part, part.popped + self.frame)
+    def pushed(self, row: Row) -> None:
+        part = self._part
+        self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, row)
+        part.pushed += self.frame
+        part.pushes.append((part.pushed, *row))
+        self._wake()
 
-    def pop_front(self) -> None:
-        """Give the frame back to writers."""
-        self.check_use(writes=False)
-        self._check_frame("pop_front")
+    def check_pop(self) -> None:
         part, kernel = self._part, self.kernel
         if self.read_tiles + self.frame > self.waited:
             kernel.warn(f"pop_front of {part} without wait_front before")
@@ -113,11 +83,10 @@ class PipeEnd(CopyEnd[PipePart]):
         kernel.released = False
         part.popped = min(part.popped + self.frame, part.pushed)
         part.waited = max(part.waited, part.popped)
-        first = self.read_base()
-        self.read_tiles += self.frame
-        self.waited = max(self.waited, self.read_tiles)
-        self.rows.pop(kernel.c, part, self.frame)
-        self.run.races.note_reuse(kernel, part, first, self.frame * TILE, self.rows.last_row())
+
+    def popped(self) -> None:
+        row = self.kernel.rows.last_row()
+        self.run.races.note_reuse(self.kernel, self._part, self.read_base(), self.frame * TILE, row)
         self._wake()
 
     def _wake(self) -> None:
@@ -128,10 +97,6 @@ class PipeEnd(CopyEnd[PipePart]):
                 kernel.wake()
 
     # What was reserved and waited for
-
-    def _check_frame(self, call: str) -> None:
-        if not self.frame:
-            self.kernel.warn(f"{call} of {self._part} with a frame of 0 tiles; give set_frame 1 at least")
 
     def check_room(self, call: str, offset: int, count: int) -> None:
         """Warn if elements from an offset in the write frame on are not in a frame that was reserved."""
@@ -181,14 +146,6 @@ class PipeEnd(CopyEnd[PipePart]):
             kernel.block(part.waiters, f"tile {index} of {part}, which it reads without waiting", lenient=True)
         kernel.released = False
 
-    def read_base(self) -> int:
-        """The first element of the read frame."""
-        return self.read_tiles % self._part.tiles * TILE
-
-    def write_base(self) -> int:
-        """The first element of the write frame."""
-        return self.written_tiles % self._part.tiles * TILE
-
     def part_on(self, core: Core) -> PipePart:
         """The part on another core."""
         return self.run.pipe_on(self.kernel, self._part.id, core)
@@ -205,7 +162,7 @@ class PipeEnd(CopyEnd[PipePart]):
         return np.concatenate([part.data[at : at + n] for at, n in pieces])
 
     def check_target(self, part: PipePart, offset: int, count: int) -> None:
-        if not self._may_write:
+        if not self.may_write:
             self.check_use(writes=True)
         self.check_count(part.tiles * TILE, offset, count)
 

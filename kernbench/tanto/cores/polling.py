@@ -44,21 +44,21 @@ def polled(end: LocalEnd, index: int, value: int | float) -> int | float:
     kernel, rows, part = end.kernel, end.kernel.rows, end.part
     if not isinstance(rows, DataflowRows):
         return value
-    poll, buffer = kernel.poll, rows.buffer
-    goes_on = poll is not None and poll.part is part and poll.index == index and buffer.count <= poll.rows + 1
+    poll = kernel.poll
+    goes_on = poll is not None and poll.part is part and poll.index == index and rows.count <= poll.rows + 1
     if goes_on and poll is not None:
         found = _next_write(end, poll, poll.seen)
         if found is not None:
             return _take(end, poll, found)
-    begun, early = buffer.count - 1, -1
+    begun, early = rows.count - 1, -1
     if _await_arrival(end, index):
         early = end.run.races.note_early(kernel, part, index, rows.last_row())
     if poll is None or not goes_on or poll.value != value:
         before = kernel.looked.get((part, index), 0)
         kernel.looked[part, index] = part.noted
-        kernel.poll = Poll(part, index, value, buffer.count, kernel.c, buffer.count, part.noted, begun, before, early)
+        kernel.poll = Poll(part, index, value, rows.count, kernel.c, rows.count, part.noted, begun, before, early)
         return value
-    poll.rows = buffer.count
+    poll.rows = rows.count
     poll.turns += 1
     return _wait(end, index, value, poll) if poll.turns >= _TURNS else value
 
@@ -69,7 +69,7 @@ def _await_arrival(end: LocalEnd, index: int) -> bool:
     if found is None or found.kernel is kernel or kernel.awaited.get(found.counter, 0) >= found.value:
         return False
     kernel.awaited[found.counter] = found.value
-    kernel.flow.wait_arrival(kernel.c, found.counter, found.value)
+    kernel.flow.wait_arrival(found.counter, found.value)
     return True
 
 
@@ -97,10 +97,10 @@ def _wait(end: LocalEnd, index: int, old: int | float, poll: Poll) -> int | floa
                 raise kernel.scheduler.deadlock()
             return old
     kernel.released, kernel.poll = False, None
-    rows.buffer.rewind(poll.mark)
+    rows.rewind(poll.mark)
     kernel.c = poll.c
     _await_arrival(end, index)
-    rows.load(kernel.c)
+    rows.load()
     return value
 
 
@@ -122,15 +122,15 @@ def _take(end: LocalEnd, poll: Poll, write: Arrival) -> int | float:
     kernel, rows = end.kernel, end.kernel.flow
     value = _value_of(end, poll.index, write)
     assert value is not None
-    rows.buffer.rewind(poll.mark)
+    rows.rewind(poll.mark)
     kernel.c = poll.c
     kernel.awaited[write.counter] = write.value
-    rows.wait_arrival(kernel.c, write.counter, write.value)
+    rows.wait_arrival(write.counter, write.value)
     waited = rows.last_row()
-    rows.load(kernel.c)
+    rows.load()
     seen = write.number + 1
     kernel.looked[poll.part, poll.index] = seen
-    kernel.poll = following = Poll(poll.part, poll.index, value, rows.buffer.count, kernel.c, rows.buffer.count, seen)
+    kernel.poll = following = Poll(poll.part, poll.index, value, rows.count, kernel.c, rows.count, seen)
     change = _next_write(end, following, seen)
     if change is not None and change.row is not None:
         name = f"element {poll.index} of {poll.part}, which no longer is {value:g},"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, PipePart, SemaphorePart
+    from kernbench.tanto.timing.kernel_log import Row
     from kernbench.tanto.timing.lowering import Lowering
-    from kernbench.tanto.timing.row_buffer import Row
 
 _MOST = 100_000
 _MOST_PENDING = 1024  # writes of a kernel that are known to be under way

@@ -22,7 +22,7 @@ class SemaphoreEnd:
     def set(self, value: int) -> None:
         """Set the value on this core."""
         rows = self.kernel.flow
-        rows.set_semaphore(self.kernel.c, self.part)
+        rows.add(rows.change_form(self.part.counter))
         self.part.change(value, rows.last_row())
         self.seen = self.part.events
 
@@ -37,15 +37,14 @@ class SemaphoreEnd:
     def _signal(self, x: int, y: int, value: Callable[[SemaphorePart], int]) -> None:
         core, rows = self.run.find_core(self.kernel, x, y), self.kernel.flow
         part = self.run.semaphore_on(self.kernel, self.part.id, core)
-        rows.signal(self.kernel.c, core, part)
+        rows.signal(rows.signal_form(core, part.counter))
         part.change(value(part), rows.last_row())
 
     def set_mcast(self, src: SemaphoreEnd, *corners: int) -> None:
         """Set the values on all other cores of a rectangle to that of a semaphore here."""
-        cores, rows = self.run.find_cores(self.kernel, corners, with_self=False), self.kernel.flow
+        cores, rows = self.kernel.find_cores(corners, with_self=False), self.kernel.flow
         parts = [self.run.semaphore_on(self.kernel, self.part.id, core) for core in cores]
-        self.run.expect(self.kernel, corners[4], cores)
-        rows.multicast_signal(self.kernel.c, cores, parts)
+        rows.multicast_signal(cores, tuple([part.counter for part in parts]))
         for part in parts:
             part.change(src.part.value, rows.last_row())
 
@@ -69,5 +68,5 @@ class SemaphoreEnd:
             part.waiters = [waiter for waiter in part.waiters if waiter[0] is not kernel]
             kernel.released = False
         self.seen = max(self.seen, event)
-        kernel.flow.wait_semaphore(kernel.c, part, event)
+        kernel.flow.add(kernel.flow.meet_form(part.counter), event)
         self.run.races.note_met(kernel, part, event, kernel.flow.last_row())

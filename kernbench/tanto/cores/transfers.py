@@ -1,31 +1,22 @@
-"""Reading, writing, multicast and moves between buffers as a kernel sees them, with the numbers moved at once.
-
-Offsets into another core's pipe follow the pointers that this kernel has for its own part: all parts have the same address.
-"""
+"""Global buffers, and what locals and pipes have in common, as a running kernel sees them: numbers move at once."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from kernbench.program.ops import NONE
-from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart, PipePart
+from kernbench.tanto.cores.storage import GlobalBuffer, LocalPart, PipePart
 from kernbench.tanto.language.types import UINT32, Scalar, wrap_value
+from kernbench.tanto.verbs.transfers import TransferVerbs, as_signed
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
-    from kernbench.tanto.timing.row_buffer import Row
+    from kernbench.tanto.timing.kernel_log import Row
 
-HALF = 1 << 31
 Part = TypeVar("Part", LocalPart, PipePart)
-
-
-def as_signed(offset: int) -> int:
-    """An offset of 32 bits that wrapped around below zero, as a negative number."""
-    return offset - (1 << 32) if offset >= HALF else offset
 
 
 class GlobalEnd:
@@ -56,14 +47,13 @@ def fitting(values: np.ndarray, to: np.dtype) -> np.ndarray:
     return values if values.dtype == to else np.ascontiguousarray(values).view(to)
 
 
-class CopyEnd(ABC, Generic[Part]):
+class CopyEnd(TransferVerbs, Generic[Part]):
     """What locals and pipes have in common."""
 
-    def __init__(self, run: GridRun, kernel: RunningKernel, element: Scalar | None) -> None:
-        self.run, self.kernel = run, kernel
+    def begin(self, run: GridRun, kernel: RunningKernel, element: Scalar | None) -> None:
+        """Give it to a kernel, which sees elements of a type."""
+        self.run, self.kernel, self.mover = run, kernel, kernel
         self.element = element
-        self._move_count: int | None = None
-        self._moved = (-1, -1)  # the kernel's reads and writes when the context of moves was last used
 
     # What the two kinds supply
 
@@ -71,18 +61,6 @@ class CopyEnd(ABC, Generic[Part]):
     @abstractmethod
     def part(self) -> Part:
         """The part on this core. Errors: TantoError where the core is outside of the grid."""
-
-    @abstractmethod
-    def read_base(self) -> int:
-        """The element that offsets of reading count from."""
-
-    @abstractmethod
-    def write_base(self) -> int:
-        """The element that offsets of writing count from."""
-
-    @abstractmethod
-    def part_on(self, core: Core) -> Part:
-        """The part of the same object on another core. Errors: TantoError for a core outside its grid."""
 
     @abstractmethod
     def take(self, part: Part, base: int, offset: int, count: int) -> np.ndarray:
@@ -93,22 +71,8 @@ class CopyEnd(ABC, Generic[Part]):
         """Write elements to a part. Errors: TantoError outside of it."""
 
     @abstractmethod
-    def check_target(self, part: Part, offset: int, count: int) -> None:
-        """Check that elements may be written. Errors: TantoError."""
-
-    def check_room(self, call: str, offset: int, count: int) -> None:
-        """Warn of elements that are written to no frame of this kernel."""
-
-    def check_there(self, call: str, offset: int, count: int) -> None:
-        """Warn of elements that were not waited for, and let them come if they will."""
-
-    @abstractmethod
     def note_far(self, part: Part, offset: int, count: int, row: Row) -> None:
         """Note a transfer to elements of another core's part."""
-
-    def multicast_base(self) -> int:
-        """The element that offsets of `write_mcast` count from."""
-        return self.write_base()
 
     # Elements
 
@@ -120,16 +84,12 @@ class CopyEnd(ABC, Generic[Part]):
                 f"writes elements {first} to {first + count - 1} of {self.part}, which has {size:,} elements"
             )
 
-    def arrival(self, part: Part, first: int, count: int) -> int:  # noqa: ARG002
-        """The counter of this kernel's writes that have arrived at a part, or NONE."""
-        return NONE
-
     def arrived(self, part: Part, row: Row) -> None:
         """The elements of the write by `arrival` are there; a row brings them in time."""
 
     def get(self, index: int) -> int | float:
         """The element at an index."""
-        self.kernel.rows.load(self.kernel.c)
+        self.kernel.rows.load()
         self.run.races.note_get(self.kernel, self.part, self.read_base() + index)
         return self.element_at(index)
 
@@ -150,7 +110,7 @@ class CopyEnd(ABC, Generic[Part]):
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
         part, storage = self.part, self.part.fmt.storage
-        self.kernel.rows.store(self.kernel.c)
+        self.kernel.rows.store()
         if isinstance(value, float):
             stored = part.fmt.from_float(np.array([value], np.float32), nearest=self.run.nearest)
         elif storage.kind == "f":
@@ -179,8 +139,9 @@ class CopyEnd(ABC, Generic[Part]):
         if count == 0:
             return
         self.check_room("read into", dst, count)
-        row = self.kernel.flow.read_dram(self.kernel.c, src.part, as_signed(src_offset), count)
-        self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
+        flow = self.kernel.flow
+        flow.read_dram(src.part, as_signed(src_offset), count)
+        self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, flow.last_row())
         self.check_target(self.part, dst, count)
         if self.run.numbers:
             self.put(self.part, self.write_base(), dst, src.take(src_offset, count))
@@ -193,113 +154,43 @@ class CopyEnd(ABC, Generic[Part]):
         if first < 0 or first + count > dst.part.size:
             dst.put(dst_offset, np.empty(min(count, dst.part.size + 1), dst.part.data.dtype))
         self.check_there("write from", src, count)
-        row = self.kernel.flow.write_dram(self.kernel.c, dst.part, first, count)
-        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
+        flow = self.kernel.flow
+        flow.write_dram(dst.part, first, count)
+        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, flow.last_row())
         if self.run.numbers:
             dst.put(dst_offset, self.take(self.part, self.read_base(), src, count))
 
-    def read_local(self, dst: int, src: CopyEnd[Any], src_offset: int, count: int, x: int = -1, y: int = -1) -> None:
-        """Read from a local or a pipe, of this core or another."""
-        if count == 0:
-            return
-        core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
-        part = src.part if core == self.kernel.core else src.part_on(core)
-        self.check_target(self.part, dst, count)
-        self.check_room("read into", dst, count)
-        if core == self.kernel.core:
-            src.check_there("read from", src_offset, count)
-        row = self.kernel.flow.read_core(self.kernel.c, core, self.part.fmt.bytes_of(count))
-        if core == self.kernel.core:
+    # Transfers within the chip
+
+    def lack_context(self, count: int | None) -> None:
+        if count is None:
+            raise self.kernel.error(
+                f"move of {self.part} without move_init before; call move_init with the number of elements"
+            )
+        self.kernel.warn(
+            f"move to {self.part} after a transfer or move_init that ended its context; call move_init again"
+        )
+
+    def have_read(self, dst: int, src: CopyEnd[Any], part: Any, src_offset: int, count: int) -> None:
+        row = self.kernel.flow.last_row()
+        if part.core == self.kernel.core:
             self.run.races.note_source(self.kernel, part, src.read_base() + src_offset, count, row)
         self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
         if self.run.numbers:
             self.put(self.part, self.write_base(), dst, src.take(part, src.read_base(), src_offset, count))
 
-    read_pipe = read_local
-
-    def write_local(self, src: int, dst: CopyEnd[Any], dst_offset: int, count: int, x: int = -1, y: int = -1) -> None:
-        """Write to a local or a pipe, of this core or another."""
-        if count == 0:
-            return
-        core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
-        part = dst.part if core == self.kernel.core else dst.part_on(core)
-        dst.check_target(part, dst_offset, count)
-        if core == self.kernel.core:
-            dst.check_room("write into", dst_offset, count)
-        self.check_there("write from", src, count)
-        row = self.kernel.flow.write_core(
-            self.kernel.c, core, self.part.fmt.bytes_of(count), dst.arrival(part, dst_offset, count)
-        )
-        self.run.races.note_write(self.kernel, self.part, self.read_base() + src, count, row)
-        if core != self.kernel.core:
-            dst.note_far(part, dst_offset, count, row)
-        if self.run.numbers:
-            dst.put(part, dst.write_base(), dst_offset, self.take(self.part, self.read_base(), src, count))
-            dst.arrived(part, row)
-
-    write_pipe = write_local
-
-    def write_mcast(self, src: int, dst: CopyEnd[Any], dst_offset: int, count: int, *corners: int) -> None:
-        """Write to all parts in a rectangle of cores but this one."""
-        self._multicast(src, dst, dst_offset, count, corners, with_self=False)
-
-    def write_mcast_with_self(self, src: int, dst: CopyEnd[Any], dst_offset: int, count: int, *corners: int) -> None:
-        """Write to all parts in a rectangle of cores."""
-        self._multicast(src, dst, dst_offset, count, corners, with_self=True)
-
-    def _multicast(
-        self, src: int, dst: CopyEnd[Any], dst_offset: int, count: int, corners: tuple[int, ...], *, with_self: bool
+    def have_written(
+        self, base: int, src: int, dst: CopyEnd[Any], parts: list[Any], at: int, count: int, row: Row
     ) -> None:
-        cores = self.run.find_cores(self.kernel, corners, with_self=with_self)
-        parts = [dst.part_on(core) for core in cores]
-        self.run.expect(self.kernel, corners[4], cores)
-        if count == 0:
-            return
-        for part in parts:
-            dst.check_target(part, dst_offset, count)
-        self.check_room("write_mcast from", src, count)
-        arrive = [dst.arrival(part, dst_offset, count) for part in parts]
-        row = self.kernel.flow.multicast(self.kernel.c, cores, self.part.fmt.bytes_of(count), arrive)
-        self.run.races.note_write(self.kernel, self.part, self.multicast_base() + src, count, row)
+        self.run.races.note_write(self.kernel, self.part, base + src, count, row)
         for part in parts:
             if part.core != self.kernel.core:
-                dst.note_far(part, dst_offset, count, row)
-        if self.run.numbers and parts:
-            values = self.take(self.part, self.multicast_base(), src, count).copy()
-            for part in parts:
-                dst.put(part, dst.write_base(), dst_offset, values)
-                dst.arrived(part, row)
-
-    def move_init(self, count: int) -> None:
-        """Prepare moves of so many elements."""
-        self._move_count = count
-        self.kernel.flow.begin_moves(self.kernel.c)
-        self._keep_context()
-
-    def _keep_context(self) -> None:
-        flow = self.kernel.flow
-        self.kernel.moves_to, self._moved = self.part, (flow.reads, flow.writes)
-
-    def move(self, dst: int, src: CopyEnd[Any], src_offset: int) -> None:
-        """Move elements within the core. Errors: TantoError before `move_init`."""
-        count = self._move_count
-        if count is None:
-            raise self.kernel.error(
-                f"move of {self.part} without move_init before; call move_init with the number of elements"
-            )
-        if count == 0:
+                dst.note_far(part, at, count, row)
+        if not self.run.numbers or not parts:
             return
-        self.check_target(self.part, dst, count)
-        flow = self.kernel.flow
-        if self.kernel.moves_to is not self.part or self._moved != (flow.reads, flow.writes):
-            self.kernel.warn(
-                f"move to {self.part} after a transfer or move_init that ended its context; call move_init again"
-            )
-        self.check_room("move into", dst, count)
-        src.check_there("move from", src_offset, count)
-        row = self.kernel.flow.move(self.kernel.c, self.part.fmt.bytes_of(count))
-        self._keep_context()
-        self.run.races.note_source(self.kernel, src.part, src.read_base() + src_offset, count, row)
-        self.run.races.note_read(self.kernel, self.part, self.write_base() + dst, count, row)
-        if self.run.numbers:
-            self.put(self.part, self.write_base(), dst, src.take(src.part, src.read_base(), src_offset, count))
+        values = self.take(self.part, base, src, count)
+        if len(parts) > 1:
+            values = values.copy()
+        for part in parts:
+            dst.put(part, dst.write_base(), at, values)
+            dst.arrived(part, row)

@@ -5,79 +5,76 @@ Their methods are those of `kernbench.tanto.cores`, without numbers, and without
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine.turns import acts
-from kernbench.program.ops import NONE
-from kernbench.tanto.cores.transfers import HALF, as_signed
 from kernbench.tanto.scripts.script import ReadsPending, ScriptPipe, Unscripted
 from kernbench.tanto.tiles import TILE
+from kernbench.tanto.verbs.transfers import HALF, TransferVerbs, as_signed
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart, PipePart, SemaphorePart
-    from kernbench.tanto.formats import Format
     from kernbench.tanto.scripts.dataflow_script import DataflowScript
+    from kernbench.tanto.timing.kernel_log import Row
 
 
 _OFFSETS_MOST = 1 << 14  # of reads whose forms are known
 
 
-class DataflowObject(ABC):
+class DataflowObject(TransferVerbs):
     """What locals and pipes have in common."""
 
     script: DataflowScript
     size = 0  # elements of a part
-    fmt: Format
     room = 0  # elements of the part on this core, if this kernel may write there
     outlives = False  # the run
     name: tuple[str, int]  # letter and id
-    begin = 0  # the element at which the frame begins that is written next
     source: GlobalBuffer | None = None  # of the reads last begun, their elements, and their forms by offset there
     count = last_target = 0
     read_forms: dict[int, int]
-    _move_count: int | None = None
-    _moved = (-1, -1)
-
-    @abstractmethod
-    def part_on(self, core: Core) -> Any:
-        """The part on a core. Errors: Unscripted outside of the grid."""
-
-    @abstractmethod
-    def check_there(self, offset: int, count: int) -> None:
-        """Check that elements that are read were waited for. Errors: Unscripted."""
-
-    @abstractmethod
-    def check_target(self, offset: int, count: int) -> None:
-        """Check that elements of a part may be written. Errors: Unscripted."""
 
     def begin_read(self, dst: int, count: int) -> None:
         """Begin a transfer to elements of the part on this core. Errors: Unscripted where they cannot be written."""
         if not 0 <= dst <= self.room - count:
             raise Unscripted
-        self.script.pending.append((self.name, self.begin + dst, count))
+        self.script.pending.append((self.name, self.write_base() + dst, count))
 
-    def check_source(self, first: int, count: int) -> None:
+    def have_read(self, dst: int, src: DataflowObject, part: Any, src_offset: int, count: int) -> None:
+        if part.core == self.script.core:
+            src.check_settled(src.read_base() + src_offset, count)
+        self.begin_read(dst, count)
+
+    def begin_write(self, first: int, count: int) -> None:
         """Begin a transfer from elements of the part on this core. Errors: Unscripted where they may be on their way."""
         self.check_settled(first, count)
         self.script.writes_pending.add(self.name)
 
+    def have_written(
+        self,
+        base: int,
+        src: int,
+        dst: DataflowObject,
+        parts: list[Any],
+        at: int,  # noqa: ARG002
+        count: int,
+        row: Row,  # noqa: ARG002
+    ) -> None:
+        self.begin_write(base + src, count)
+        own = self.script.core
+        self.script.far.update([(*dst.name, part.core) for part in parts if part.core != own])
+
+    def lack_context(self, count: int | None) -> None:  # noqa: ARG002
+        raise Unscripted
+
     def check_settled(self, first: int, count: int) -> None:
         """Check that no transfer to elements is under way. Errors: Unscripted."""
         script = self.script
-        if script.reads > script.settled_reads:
+        if script.flow.reads > script.settled_reads:
             if not script.follows_reads:
                 raise ReadsPending
             for name, begin, size in script.pending:
                 if name == self.name and first < begin + size and begin < first + count:
                     raise Unscripted  # perhaps a race
-
-    def check_read_frame(self, offset: int, count: int) -> None:
-        """Check that elements of the read frame were waited for. Errors: Unscripted."""
-        self.check_source(offset, count)
-
-    def check_write_frame(self, offset: int, count: int) -> None:  # noqa: B027  # locals have no frames
-        """Check that elements of the write frame were reserved. Errors: Unscripted."""
 
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
@@ -86,8 +83,8 @@ class DataflowObject(ABC):
         self.part_on(self.script.core)
         if not 0 <= index < self.size or self.name in self.script.writes_pending:
             raise Unscripted
-        self.check_write_frame(index, 1)
-        self.script.add(self.script.store_form)
+        self.check_room("set of", index, 1)
+        self.script.flow.store()
 
     # Transfers
 
@@ -101,26 +98,26 @@ class DataflowObject(ABC):
             form = self._find_read(src, src_offset, count)
         if form is None:
             self.begin_read(dst, count)
-            script.pages(src, as_signed(src_offset), count, write=False)
+            script.flow.read_dram(src, as_signed(src_offset), count)
             return
         if not 0 <= dst <= self.last_target:  # as `begin_read`, of which a call costs a tenth of such a read
             raise Unscripted
-        script.log += (script.c, script.line, form, 0)
-        script.reads += 1
+        rows = script.flow
+        rows.log += (script.c, script.line, form, 0)
+        rows.reads += 1
 
     def _find_read(self, src: GlobalBuffer, src_offset: int, count: int) -> int | None:
         """The form of a read of one packet, or None for another, and if reads are followed. It is in `read_forms` then."""
         script, end, nbytes = self.script, src_offset + count, src.fmt.bytes_of(count)
+        rows, lowering = script.flow, script.flow.lowering
         number = src_offset // src.page
-        if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > script.packet_bytes:
+        if end > (number + 1) * src.page or end > src.size or src_offset >= HALF or nbytes > lowering.packet_bytes:
             return None
         if script.follows_reads:
             return None
         if src is not self.source or count != self.count or len(self.read_forms) == _OFFSETS_MOST:
             self.source, self.count, self.last_target, self.read_forms = src, count, self.room - count, {}
-        bank = number % script.banks
-        form = script.packet_forms.get(bank << 32 | nbytes)
-        found = self.read_forms[src_offset] = script.packet_form(bank, nbytes) if form is None else form
+        found = self.read_forms[src_offset] = rows.page_form(number, nbytes)
         return found
 
     def write_global(self, src: int, dst: GlobalBuffer, dst_offset: int, count: int) -> None:
@@ -129,116 +126,9 @@ class DataflowObject(ABC):
         if count:
             if first < 0 or first + count > dst.size:
                 raise Unscripted
-            self.check_read_frame(src, count)
-            self.script.pages(dst, first, count, write=True)
-
-    def read_local(
-        self,
-        dst: int,
-        src: DataflowObject,
-        src_offset: int,
-        count: int,
-        x: int = -1,
-        y: int = -1,
-    ) -> None:
-        """Read from a local or a pipe, of this core or another."""
-        if count:
-            script, core = self.script, self.script.core_at(x, y)
-            src.part_on(core)
-            if core == script.core:
-                src.check_there(src_offset, count)
-            self.begin_read(dst, count)
-            script.transfer(
-                script.rows.places.l1(core), self.fmt.bytes_of(count), write=False, find_cycles=script.costs.begin
-            )
-
-    read_pipe = read_local
-
-    def write_local(
-        self,
-        src: int,
-        dst: DataflowObject,
-        dst_offset: int,
-        count: int,
-        x: int = -1,
-        y: int = -1,
-    ) -> None:
-        """Write to a local or a pipe, of this core or another."""
-        if count:
-            script, core = self.script, self.script.core_at(x, y)
-            self.part_on(script.core)
-            dst.part_on(core)
-            dst.check_target(dst_offset, count)
-            if core == script.core:
-                dst.check_write_frame(dst_offset, count)
-            else:
-                script.far.add((*dst.name, core))
-            self.check_read_frame(src, count)
-            script.transfer(
-                script.rows.places.l1(core), self.fmt.bytes_of(count), write=True, find_cycles=script.costs.begin
-            )
-
-    write_pipe = write_local
-
-    def write_mcast(self, src: int, dst: DataflowObject, dst_offset: int, count: int, *corners: int) -> None:
-        """Write to all parts in a rectangle of cores but this one."""
-        self._multicast(src, dst, dst_offset, count, corners, with_self=False)
-
-    def write_mcast_with_self(self, src: int, dst: DataflowObject, dst_offset: int, count: int, *corners: int) -> None:
-        """Write to all parts in a rectangle of cores."""
-        self._multicast(src, dst, dst_offset, count, corners, with_self=True)
-
-    def _multicast(
-        self,
-        src: int,
-        dst: DataflowObject,
-        dst_offset: int,
-        count: int,
-        corners: tuple[int, ...],
-        *,
-        with_self: bool,
-    ) -> None:
-        script, left = self.script, self.fmt.bytes_of(count)
-        cores = script.find_cores(corners, with_self=with_self)
-        for core in cores:
-            dst.part_on(core)
-        if count:
-            self.part_on(script.core)
-            if cores:
-                dst.check_target(dst_offset, count)
-            script.far.update([(*dst.name, core) for core in cores if core != script.core])
-            self.check_write_frame(src, count)
-            self.check_source(self.begin + src, count)
-            script.add(script.begin_form)
-            while cores and left > 0:
-                nbytes = min(left, script.lowering.packet_bytes)
-                script.multicast(cores, nbytes, script.lowering.multicast_tag, (NONE,) * len(cores))
-                left -= nbytes
-
-    def move_init(self, count: int) -> None:
-        """Prepare moves of so many elements."""
-        self._move_count = count
-        self.part_on(self.script.core)
-        self.script.add(self.script.context_form)
-        self._keep_context()
-
-    def _keep_context(self) -> None:
-        script = self.script
-        script.moves_to, self._moved = self.name, (script.reads, script.writes)
-
-    def move(self, dst: int, src: DataflowObject, src_offset: int) -> None:
-        """Move elements within the core."""
-        script, count = self.script, self._move_count
-        if count is None:
-            raise Unscripted
-        if count and (script.moves_to != self.name or self._moved != (script.reads, script.writes)):
-            raise Unscripted
-        if count:
-            self.begin_read(dst, count)
-            src.part_on(script.core)
-            src.check_there(src_offset, count)
-            script.move(self.fmt.bytes_of(count))
-            self._keep_context()
+            self.check_there("write from", src, count)
+            self.begin_write(self.read_base() + src, count)
+            self.script.flow.write_dram(dst, first, count)
 
 
 class DataflowPipe(ScriptPipe, DataflowObject):
@@ -248,63 +138,50 @@ class DataflowPipe(ScriptPipe, DataflowObject):
 
     def __init__(self, script: DataflowScript, part: PipePart) -> None:
         super().__init__(script, part)
+        self.mover, self.size = script, part.tiles * TILE
         self.name, self.read_forms = ("p", part.id), {}
-        self.met_before = self.reads_before = 0  # semaphores that were waited for, and reads, before the last push
-        pushed, popped = part.counters
-        self.room_form = script.wait_form(script.lowering.register_cycles, popped)
-        self.tiles_form = script.wait_form(script.lowering.register_cycles, pushed)
-        self.set_frame(self.frame)
+        self.met_before: int = 0  # semaphores that were waited for before the last push
+        self.reads_before: int = 0
 
-    def set_frame(self, tiles: int) -> None:
-        super().set_frame(tiles)
-        (pushed, popped), cycles = self.part.counters, self.script.lowering.register_cycles
-        self.push_form, self.pop_form = (self.script.add_form(cycles, one, tiles) for one in (pushed, popped))
-
-    def add_wait_for_room(self, popped: int) -> None:
+    def await_room(self) -> int:
         self._set_room(self.frame)
-        self.script.add(self.room_form, popped)
+        return super().await_room()
 
-    def add_push(self) -> None:
-        script = self.script
-        if script.reads > script.settled_reads:
+    def check_push(self) -> None:
+        super().check_push()
+        script, reads = self.script, self.script.flow.reads
+        if reads > script.settled_reads:
             if not script.follows_reads:
                 raise ReadsPending
-            end = self.begin + self.frame * TILE
+            begin = self.write_base()
+            end = begin + self.frame * TILE
             for name, first, count in script.pending:
-                if name == self.name and first < end and self.begin < first + count:
+                if name == self.name and first < end and begin < first + count:
                     raise Unscripted  # perhaps a race
-        if len(script.meetings) == self.met_before and script.reads == self.reads_before:
+        if len(script.meetings) == self.met_before and reads == self.reads_before:
             script.unasked.add(self.name)
-        self.met_before, self.reads_before = len(script.meetings), script.reads
-        script.add(self.push_form)
-        self.begin = (self.written_tiles + self.frame) % self.tiles * TILE
+        self.met_before, self.reads_before = len(script.meetings), reads
+
+    def pushed(self, row: Row) -> None:  # noqa: ARG002
         self._set_room(self.reserved - self.written_tiles - self.frame)
+
+    def check_pop(self) -> None:
+        if self.name in self.script.writes_pending:
+            raise Unscripted  # perhaps a race
+        super().check_pop()
 
     def _set_room(self, tiles: int) -> None:
         """Set how many tiles of the write frame are reserved."""
         self.room = min(tiles, self.tiles) * TILE
         self.last_target = self.room - self.count
 
-    def check_there(self, offset: int, count: int) -> None:
+    def check_there(self, call: str, offset: int, count: int) -> None:  # noqa: ARG002
         if offset >= HALF or self.read_tiles * TILE + offset + count > self.waited * TILE:
             raise Unscripted
-        self.check_settled(self.read_tiles % self.tiles * TILE + offset, count)
 
-    def check_read_frame(self, offset: int, count: int) -> None:
-        self.check_there(offset, count)
-        self.check_source(self.read_tiles % self.tiles * TILE + offset, count)
-
-    def check_write_frame(self, offset: int, count: int) -> None:
+    def check_room(self, call: str, offset: int, count: int) -> None:  # noqa: ARG002
         if offset + count > self.room:
             raise Unscripted
-
-    def add_wait_for_tiles(self, pushed: int) -> None:
-        self.script.add(self.tiles_form, pushed)
-
-    def add_pop(self) -> None:
-        if self.name in self.script.writes_pending:
-            raise Unscripted  # perhaps a race
-        self.script.add(self.pop_form)
 
     def part_on(self, core: Core) -> PipePart:
         found = self.script.run.pipes[self.part.id].get(core)
@@ -312,7 +189,7 @@ class DataflowPipe(ScriptPipe, DataflowObject):
             raise Unscripted
         return found
 
-    def check_target(self, offset: int, count: int) -> None:
+    def check_target(self, part: Any, offset: int, count: int) -> None:  # noqa: ARG002
         if not self.may_write or offset < 0 or offset + count > self.size:
             raise Unscripted
 
@@ -326,8 +203,13 @@ class DataflowLocal(DataflowObject):
         part = next(iter(self.parts.values()), None)
         if part is None:
             raise Unscripted
-        self.size, self.fmt = part.size, part.fmt
+        self.mover, self.size = script, part.size
         self.room, self.read_forms = self.size if script.core in self.parts else 0, {}
+
+    def read_base(self) -> int:
+        return 0
+
+    write_base = read_base
 
     def part_on(self, core: Core) -> LocalPart:
         found = self.parts.get(core)
@@ -335,16 +217,12 @@ class DataflowLocal(DataflowObject):
             raise Unscripted
         return found
 
-    def check_target(self, offset: int, count: int) -> None:
+    def check_target(self, part: Any, offset: int, count: int) -> None:  # noqa: ARG002
         if offset < 0 or offset + count > self.size:
             raise Unscripted
 
-    def check_source(self, first: int, count: int) -> None:
-        super().check_source(first, count)
-        self.script.unasked.add(self.name)
-
-    def check_there(self, offset: int, count: int) -> None:
-        self.check_settled(offset, count)
+    def check_settled(self, first: int, count: int) -> None:
+        super().check_settled(first, count)
         self.script.unasked.add(self.name)
 
 
@@ -356,14 +234,13 @@ class ScriptSemaphore:
         self.parts = script.run.semaphores[part.id]
         self.number = script.object("s", part.id)
         self.signals: dict[tuple[int, int], tuple[int, int]] = {}  # form and object by physical place
-        cycles = script.lowering.store_cycles, script.lowering.load_cycles
-        self.set_form = script.add_form(cycles[0], part.counter, 1)
-        self.wait_form = script.wait_form(cycles[1], part.counter)
+        self.change_form = script.flow.change_form(part.counter)
+        self.meet_form = script.flow.meet_form(part.counter)
 
     def set(self, value: int) -> None:
         """Set the value on this core."""
         self.script.acts += (acts.SET, self.number, value, 0)
-        self.script.add(self.set_form)
+        self.script.flow.add(self.change_form)
 
     def _part_on(self, core: Core) -> SemaphorePart:
         found = self.parts.get(core)
@@ -375,11 +252,10 @@ class ScriptSemaphore:
         script, known = self.script, self.signals.get((x, y))
         if known is None:
             core = script.find_core(x, y)
-            form = script.signal_form(core, self._part_on(core).counter)
+            form = script.flow.signal_form(core, self._part_on(core).counter)
             known = self.signals[x, y] = form, script.object("s", self.id, core)
         form, number = known
-        script.log += (script.c, script.line, form, 0)
-        script.writes += 1
+        script.flow.signal(form)
         script.acts += (what, number, amount, 0)
 
     def set_remote(self, src: ScriptSemaphore, x: int, y: int) -> None:
@@ -395,9 +271,7 @@ class ScriptSemaphore:
         script = self.script
         cores = script.find_cores(corners, with_self=False)
         counters = tuple([self._part_on(core).counter for core in cores])
-        script.add(script.begin_form)
-        if cores:
-            script.multicast(cores, script.lowering.signal_bytes, script.lowering.signal_tag, counters)
+        script.flow.multicast_signal(cores, counters)
         for core in cores:
             script.acts += (acts.COPY, script.object("s", self.id, core), src.number, 0)
 
@@ -405,6 +279,6 @@ class ScriptSemaphore:
         """Wait until the value on this core equals one."""
         script = self.script
         script.check(True)
-        script.meetings.append(len(script.log) // script.width)
+        script.meetings.append(script.flow.count)
         script.acts += (acts.MEET, self.number, value, 0)
-        script.add(self.wait_form)
+        script.flow.add(self.meet_form)

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.engine.turns import run_in_turn
+from kernbench.engine.turns import acts, run_in_turn
 from kernbench.errors import KernBenchError, LimitError
 from kernbench.tanto.scripts.dataflow_script import DataflowScript
 from kernbench.tanto.scripts.math_script import MathScript
 from kernbench.tanto.scripts.passing import leaves_tiles, may_miss
 from kernbench.tanto.scripts.script import ReadsPending, Unscripted
-from kernbench.tanto.scripts.script_rows import give_dataflow_rows, give_math_rows
+from kernbench.tanto.timing.thread_rows import give_dataflow_rows, give_math_rows
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.cores.storage import Core
+    from kernbench.tanto.timing.dataflow_rows import DataflowRows
+    from kernbench.tanto.timing.math_rows import MathRows
 
 _RAISED = (KernBenchError, Unscripted, ArithmeticError, IndexError, ValueError, TypeError, RecursionError)
 Script = DataflowScript | MathScript
@@ -29,6 +31,14 @@ def write_rows(run: GridRun) -> bool:
 
     If not, the threads are as they were. Errors: LimitError.
     """
+    if _write_rows(run):
+        return True
+    for kernel in run.kernels:
+        kernel.rows.follow(kernel)
+    return False
+
+
+def _write_rows(run: GridRun) -> bool:
     kernels = run.kernels
     if run.numbers or any(kernel.alone is None for kernel in kernels):
         return False
@@ -44,17 +54,17 @@ def write_rows(run: GridRun) -> bool:
     met = _meet(run, kernels, scripts)
     if met is None:
         return False
-    moving, changes = list[DataflowScript](), list[np.ndarray]()
-    shared: dict[MathScript, list[RunningKernel]] = {}
+    moving: list[DataflowRows] = []
+    shared: dict[MathScript, list[MathRows]] = {}
     for kernel, script, found in zip(kernels, scripts, met, strict=True):
         if isinstance(script, MathScript):
-            shared.setdefault(script, []).append(kernel)
+            shared.setdefault(script, []).append(kernel.compute)
         else:
-            moving.append(script)
-            changes.append(found)
-    give_dataflow_rows(moving, changes)
+            script.flow.set_values(script.meetings, found[script.act_rows[:, acts.ACT] == acts.MEET])
+            moving.append(script.flow)
+    give_dataflow_rows(moving)
     for script, own in shared.items():
-        give_math_rows(script, own)
+        give_math_rows(script.rows, own)
     return True
 
 

@@ -9,14 +9,12 @@ in turn.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from struct import pack_into
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from kernbench.engine.turns import acts
 from kernbench.limits.time_limit import TimeLimitReached
-from kernbench.tanto.tiles import TILE
+from kernbench.tanto.timing.kernel_log import pack_numbers
+from kernbench.tanto.verbs.pipes import PipeVerbs
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import Alone, RunningKernel
@@ -40,13 +38,13 @@ class Script(ABC):
     """The script of a kernel; its translated module calls it as `K`. `c` and `line` are as of a running kernel."""
 
     def __init__(self, kernel: RunningKernel) -> None:
-        self.kernel, self.run, self.core = kernel, kernel.run, kernel.core
-        self.lowering = kernel.run.lowering
+        self.kernel, self.run, self.core, self.unit = kernel, kernel.run, kernel.core, kernel.unit
         self.c = self.line = 0
-        self.log: list[int] = []  # what rows are made of
         self.acts: list[int] = []
         self.objects: dict[ObjectKey, int] = {}  # the parts that acts name
-        self._entries, self.act_rows = _rows([], self.width), _rows([], ACT_WIDTH)  # of the finished script
+        self.act_rows = pack_numbers([], ACT_WIDTH)  # of the finished script
+        self.most_numbers = MOST_ENTRIES * kernel.rows.width
+        kernel.rows.follow(self)
 
     def object(self, letter: str, id: int, core: Core | None = None) -> int:
         """The number of a part in this script."""
@@ -54,13 +52,8 @@ class Script(ABC):
 
     def check(self, may: bool) -> None:
         """Check that the kernel may do what it does, and that it may come to an end. Errors: Unscripted."""
-        if not may or len(self.log) > MOST_ENTRIES * self.width:
+        if not may or len(self.kernel.rows.log) > self.most_numbers:
             raise Unscripted
-
-    def take_entries(self) -> np.ndarray:
-        """int64[entry, width] of the log of the finished script, which then is gone."""
-        found, self._entries = self._entries, _rows([], self.width)
-        return found
 
     def write(self, alone: Alone) -> None:
         """Run the kernel to its end. Errors: those of its code; Unscripted, LimitError."""
@@ -68,102 +61,44 @@ class Script(ABC):
             alone.function(self)(*[self.end_of(one) for one in alone.arguments])
         except TimeLimitReached as reached:
             raise self.kernel.scheduler.limit_error(self.kernel, reached) from reached
-        self.finish()
-        # Kept as lists, the numbers of all kernels would fill memory, and the next script writes where they were.
-        self._entries, self.act_rows = _rows(self.log, self.width), _rows(self.acts, ACT_WIDTH)
-        self.log.clear()
+        self.kernel.rows.finish()
+        self.act_rows = pack_numbers(self.acts, ACT_WIDTH)
         self.acts.clear()
-
-    # What the two kinds supply
-
-    width = 0  # numbers of an entry of the log
 
     @abstractmethod
     def end_of(self, given: Any) -> Any:
         """An argument of the kernel, as the script sees it."""
 
-    @abstractmethod
-    def finish(self) -> None:
-        """End the kernel."""
 
-
-def _rows(numbers: list[int], width: int) -> np.ndarray:
-    """int64[row, width] of numbers, one row after the other; numpy takes three times as long to read a list."""
-    words = bytearray(8 * len(numbers))
-    pack_into(f"{len(numbers)}q", words, 0, *numbers)
-    return np.frombuffer(words, np.int64).reshape(-1, width)
-
-
-class ScriptPipe(ABC):
+class ScriptPipe(PipeVerbs):
     """A pipe in a script, as if this kernel alone wrote it, or read it: `run_in_turn` tells if that is so."""
 
     def __init__(self, script: Script, part: PipePart) -> None:
-        self.script, self.part = script, part
-        self.number = script.object("p", part.id)
-        self.tiles, self.fmt = part.tiles, part.fmt
-        self.size = part.tiles * TILE
-        self.frame = part.frame or part.tiles
-        self.read_tiles = self.written_tiles = self.packed = self.waited = self.reserved = 0
-        kind, is_math = part.kind, script.kernel.is_math
-        self.may_read = is_math if kind == 2 else not is_math or kind == 0
-        self.may_write = is_math if kind == 2 else not is_math or kind == 1
+        super().__init__(part, script.kernel.rows, is_math=script.kernel.is_math)
+        self.script, self.number = script, script.object("p", part.id)
 
-    # The rows, which the two kinds supply
+    def refuse_frame(self, tiles: int) -> Exception:  # noqa: ARG002
+        return Unscripted()
 
-    @abstractmethod
-    def add_wait_for_room(self, popped: int) -> None:
-        """Wait until so many tiles in all were popped."""
+    def check_frame(self, call: str, *, writes: bool) -> None:  # noqa: ARG002
+        self.script.check((self.may_write if writes else self.may_read) and self.frame > 0)
 
-    @abstractmethod
-    def add_push(self) -> None:
-        """Push a frame."""
+    def await_room(self) -> int:
+        popped = self.written_tiles + self.frame - self.tiles
+        self.script.acts += (acts.RESERVE, self.number, self.frame, popped)
+        return popped
 
-    @abstractmethod
-    def add_wait_for_tiles(self, pushed: int) -> None:
-        """Wait until so many tiles in all were pushed."""
+    def await_tiles(self) -> int:
+        pushed = self.read_tiles + self.frame
+        self.script.acts += (acts.AWAIT, self.number, self.frame, pushed)
+        return pushed
 
-    @abstractmethod
-    def add_pop(self) -> None:
-        """Pop a frame."""
-
-    # Methods of the language
-
-    def set_frame(self, tiles: int) -> None:
-        """Set the frame."""
-        if tiles > self.tiles:
+    def check_push(self) -> None:
+        if self.written_tiles + self.frame > self.reserved:
             raise Unscripted
-        self.frame = tiles
+        self.script.acts += (acts.PUSH, self.number, self.frame, 0)
 
-    def reserve_back(self) -> None:
-        """Wait for room for a frame."""
-        script, popped = self.script, self.written_tiles + self.frame - self.tiles
-        script.check(self.may_write and self.frame > 0)
-        script.acts += (acts.RESERVE, self.number, self.frame, popped)
-        self.packed, self.reserved = 0, self.written_tiles + self.frame
-        self.add_wait_for_room(popped)
-
-    def push_back(self) -> None:
-        """Give the frame to readers."""
-        script = self.script
-        script.check(self.may_write and self.frame > 0 and self.written_tiles + self.frame <= self.reserved)
-        script.acts += (acts.PUSH, self.number, self.frame, 0)
-        self.add_push()
-        self.written_tiles += self.frame
-        self.packed = 0
-
-    def wait_front(self) -> None:
-        """Wait for a frame of data."""
-        script, pushed = self.script, self.read_tiles + self.frame
-        script.check(self.may_read and self.frame > 0)
-        script.acts += (acts.AWAIT, self.number, self.frame, pushed)
-        self.waited = max(self.waited, pushed)
-        self.add_wait_for_tiles(pushed)
-
-    def pop_front(self) -> None:
-        """Give the frame back to writers."""
-        script = self.script
-        script.check(self.may_read and self.frame > 0 and self.read_tiles + self.frame <= self.waited)
-        script.acts += (acts.POP, self.number, self.frame, 0)
-        self.read_tiles += self.frame
-        self.waited = max(self.waited, self.read_tiles)
-        self.add_pop()
+    def check_pop(self) -> None:
+        if self.read_tiles + self.frame > self.waited:
+            raise Unscripted
+        self.script.acts += (acts.POP, self.number, self.frame, 0)

@@ -10,9 +10,9 @@ from kernbench.errors import InputError
 from kernbench.machine.families.tensix.places import TensixPlaces
 from kernbench.program.program import Program
 from kernbench.tanto.timing.dataflow_rows import DataflowRows
+from kernbench.tanto.timing.kernel_log import Row
 from kernbench.tanto.timing.math_rows import MathRows
 from kernbench.tanto.timing.row_arrays import Costs
-from kernbench.tanto.timing.row_buffer import Row
 from kernbench.tanto.timing.transfer_costs import TransferCosts
 
 if TYPE_CHECKING:

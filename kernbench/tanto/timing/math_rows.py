@@ -9,29 +9,22 @@
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from kernbench.program.ops import Op
 from kernbench.program.rows import pack_row
 from kernbench.tanto.tiles import TILE
-from kernbench.tanto.timing.math_lowering import lower_math
+from kernbench.tanto.timing.kernel_log import Issuer, KernelLog, Row
 from kernbench.tanto.timing.math_step import STEP_WIDTH, Step
 from kernbench.tanto.timing.source_registers import SourceRegisters
 from kernbench.tanto.vector_functions import function_class
 
 if TYPE_CHECKING:
-    from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, PipePart
     from kernbench.tanto.formats import Format
     from kernbench.tanto.timing.lowering import Lowering
-    from kernbench.tanto.timing.row_buffer import Row
-
 
 _BEGIN, _END, _MATRIX, _VECTOR, _PACK, _ROOM, _PUSH, _DATA, _POP, _LOAD, _FINISH = map(int, Step)
-_STEP = Struct("5q")  # step, operations of the processor so far, line, two values
 _ENDS = (
     "unpacked operands",
     "tiles of the matrix unit",
@@ -43,8 +36,13 @@ _ENDS = (
 _COSTS = {"copy": "copy", "transpose": "transpose", "add": "sum", "sub": "sum", "reduce": "reduce"}
 
 
-class MathRows:
-    """The steps of a math kernel on a core, and the threads that unpack, compute and pack."""
+class MathRows(KernelLog):
+    """The steps of a math kernel on a core, and the threads that unpack, compute and pack.
+
+    An entry is a step: what it is, the operations of the processor so far, the line, and two values.
+    """
+
+    width = STEP_WIDTH
 
     def __init__(self, lowering: Lowering, core: Core) -> None:
         program, places = lowering.program, lowering.places
@@ -53,29 +51,36 @@ class MathRows:
         self.unpack, self.math, self.packer = self.threads = tuple(
             program.thread(f"{places.worker(core)}.{name}/{at}") for name in ("math.unpack", "math", "math.pack")
         )
+        super().__init__(self.unpack.id)
         self.counters = tuple(program.counter(f"{label} on core {at}") for label in _ENDS)
         self.unpacked, self.multiplied, self.mapped, self.packed, self.full, self.free = self.counters
         self.servers = {name: places.server(core, name) for name in ("unpack", "matrix", "vector", "pack")}
         self.sources = SourceRegisters()
-        self.kernel: Kernel  # whose lines issue rows; set before the first step
         self.jobs: list[bytes] = []  # packed rows
         self.job_keys: list[tuple[str, str, float]] = []  # server, name and cycles of each
         self._job_ids: dict[tuple[str, str, float], int] = {}
-        self._steps: list[bytes] = []
         self.single: set[int] = set()  # steps that are in no run
 
-    def follow(self, kernel: Kernel) -> None:
-        """Take the lines that issue rows from a kernel."""
-        self.kernel = kernel
+    def follow(self, kernel: Issuer) -> None:
+        super().follow(kernel)
+        self.sources = SourceRegisters()
+        self.single.clear()
 
-    def _add(self, step: int, c: int, first: int = 0, second: int = 0) -> None:
-        self._steps.append(_STEP.pack(step, c, self.kernel.line, first, second))
+    def finish(self) -> None:
+        """End the kernel."""
+        self.add(_FINISH)
+        self.close()
+
+    def add(self, step: int, first: int = 0, second: int = 0) -> None:
+        """Add a step."""
+        kernel = self.kernel
+        self.log += (step, kernel.c, kernel.line, first, second)
 
     def next_unpack(self, after: int = 0) -> Row:
         """The row in which the next operands will be unpacked, after some steps that unpack none."""
-        step = len(self._steps) + after
+        step = self.count + after
         self.single.add(step)
-        return self.unpack.id, step
+        return self.id, step
 
     def job(self, server: str, name: str, size: int) -> int:
         """The number of a job of a server on a tile."""
@@ -108,69 +113,71 @@ class MathRows:
 
     # The math object
 
-    def begin(self, c: int) -> None:
+    def begin(self) -> None:
         """Wait for free slots."""
-        self._add(_BEGIN, c)
+        self.add(_BEGIN)
 
-    def end(self, c: int) -> None:
+    def end(self) -> None:
         """Free the slots when they are packed."""
-        self._add(_END, c)
+        self.add(_END)
 
-    def matrix(self, c: int, name: str, size: int) -> None:
+    def matrix(self, name: str, size: int) -> None:
         """Unpack `size` bytes of operands, and compute with the matrix unit."""
-        self._add(_MATRIX, c, self.job("matrix", name, size), self.job("unpack", "unpack", size))
+        self.add(_MATRIX, self.job("matrix", name, size), self.job("unpack", "unpack", size))
 
-    def vector(self, c: int, name: str) -> None:
+    def vector(self, name: str) -> None:
         """Compute with the vector unit on a slot."""
-        self._add(_VECTOR, c, self.job("vector", name, 0))
+        self.add(_VECTOR, self.job("vector", name, 0))
 
-    def pack(self, c: int, size: int) -> None:
+    def pack(self, size: int) -> None:
         """Pack a slot to a tile of `size` bytes."""
-        self._add(_PACK, c, self.job("pack", "pack", size))
+        self.add(_PACK, self.job("pack", "pack", size))
 
-    def relayout(self, c: int, tiles: int, src: Format, dst: Format) -> None:
+    def relayout(self, tiles: int, src: Format, dst: Format) -> None:
         """Bring tiles into another order on the way through the slots, without a math object."""
-        self.begin(c)
+        self.begin()
         for _ in range(tiles):
-            self.matrix(c, "copy", self.sources.take(src))
-            self.pack(c, dst.bytes_of(TILE))
-        self.end(c)
+            self.matrix("copy", self.sources.take(src))
+            self.pack(dst.bytes_of(TILE))
+        self.end()
 
-    # Pipes
-
-    def wait_room(self, c: int, part: PipePart, popped: int) -> None:
-        """Wait until so many tiles in all were popped."""
-        self._add(_ROOM, c, part.counters[1], popped)
-
-    def push(self, c: int, part: PipePart, tiles: int) -> Row:
-        """Count pushed tiles, when they are packed."""
-        self._add(_PUSH, c, part.counters[0], tiles)
-        return self.packer.id, len(self._steps) - 1
-
-    def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
-        """Wait until so many tiles in all were pushed."""
-        self._add(_DATA, c, part.counters[0], pushed)
-
-    def pop(self, c: int, part: PipePart, tiles: int) -> None:
-        """Count popped tiles, when they are unpacked."""
-        self._add(_POP, c, part.counters[1], tiles)
-
-    def last_row(self) -> Row:
-        """The row of the unpacker that was added last."""
-        return self.unpack.id, len(self._steps) - 1
-
-    def load(self, c: int) -> None:
+    def load(self) -> None:
         """Read a word of L1 by the processor."""
-        self._add(_LOAD, c)
+        self.add(_LOAD)
 
     store = load
 
-    def finish(self, c: int) -> None:
-        """End the kernel."""
-        self._add(_FINISH, c)
-        steps = np.frombuffer(b"".join(self._steps), np.int64).reshape(-1, STEP_WIDTH)
-        self._steps.clear()
-        for thread, made in zip(self.threads, lower_math(self, steps), strict=True):
-            thread.extend(made.rows.tobytes())
-            thread.sources = made.sources
-            self.lowering.keep_ends(thread.id, made.ends)
+    def pipe(self, part: PipePart) -> MathPipeRows:
+        """The steps of a pipe."""
+        return MathPipeRows(self, part)
+
+
+class MathPipeRows:
+    """The steps of a pipe among those of a math kernel."""
+
+    def __init__(self, rows: MathRows, part: PipePart) -> None:
+        self._rows = rows
+        self._pushed, self._popped = part.counters
+        self.set_frame(part.frame or part.tiles)
+
+    def set_frame(self, tiles: int) -> None:
+        """Set how many tiles are pushed and popped at once."""
+        self._frame = tiles
+
+    def wait_room(self, popped: int) -> None:
+        """Wait until so many tiles in all were popped."""
+        self._rows.add(_ROOM, self._popped, popped)
+
+    def push(self) -> Row:
+        """Count the tiles of a frame as pushed, when they are packed."""
+        rows = self._rows
+        rows.add(_PUSH, self._pushed, self._frame)
+        return rows.packer.id, rows.count - 1
+
+    def wait_tiles(self, pushed: int) -> None:
+        """Wait until so many tiles in all were pushed."""
+        self._rows.add(_DATA, self._pushed, pushed)
+
+    def pop(self) -> None:
+        """Count the tiles of a frame as popped, when they are unpacked."""
+        self._rows.add(_POP, self._popped, self._frame)

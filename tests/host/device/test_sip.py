@@ -14,7 +14,7 @@ from kernbench.host.memory.tensor_layout import Layout
 from kernbench.host.messages import MmuMap
 from kernbench.machine import load_machine
 from kernbench.replay.store import MemoryStore
-from kernbench.replay.window import Window
+from kernbench.replay.virtual_memory import VirtualMemory
 
 SLICE = 6 << 30
 
@@ -86,7 +86,7 @@ def test_every_pe_sees_the_whole_tensor_in_the_order_of_its_parts(
     layout.scatter(store, lambda: array, locate)
     assert (layout.gather(store, locate) == array).all()
     seen = [
-        Window(store, page_map(sip, c, p).translate).read(layout.va, (array.size,), "f16")
+        VirtualMemory(store, page_map(sip, c, p).translate).read(layout.va, (array.size,), "f16")
         for c in (0, 1)
         for p in (0, 1)
     ]
@@ -101,7 +101,7 @@ def test_a_replicated_tensor_is_each_pes_own_copy(sip: Sip) -> None:
     assert homes == [[(places.hbm(0, c, p), 0, 8)] for c in (0, 1) for p in (0, 1)]
     store = MemoryStore()
     layout.scatter(store, lambda: np.zeros(4, np.float16), places.memory_of)
-    Window(store, page_map(sip, 1, 1).translate).write(layout.va, np.ones(4, np.float16))
+    VirtualMemory(store, page_map(sip, 1, 1).translate).write(layout.va, np.ones(4, np.float16))
     assert layout.gather(store, places.memory_of).tolist() == [0, 0, 0, 0]
 
 

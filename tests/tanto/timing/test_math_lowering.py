@@ -18,13 +18,14 @@ from kernbench.tanto.loading import KernelFiles
 from kernbench.tanto.program_file import ProgramSpec
 from kernbench.tanto.run import run_program
 from kernbench.tanto.timing.lowering import Lowering
-from kernbench.tanto.timing.math_rows import MathRows
+from kernbench.tanto.timing.math_rows import MathPipeRows, MathRows
+from kernbench.tanto.timing.thread_rows import give_rows
 from tests.engine.fresh import run_seed
 from tests.tanto.support import kernel, pipe
 
 BANKS, HALVES = 2, 2
 UNPACKED, MULTIPLIED, MAPPED, PACKED, FULL, FREE = range(6)
-PIPE: Any = SimpleNamespace(counters=(6, 7))
+PIPE: Any = SimpleNamespace(id=0, counters=(6, 7), frame=3, tiles=6)
 
 
 class Account:
@@ -130,21 +131,21 @@ class Account:
             self.spend(thread, c)
 
 
-def do(rows: MathRows, account: Account, rng: random.Random, c: int, line: int) -> None:
+def do(rows: MathRows, pipe: MathPipeRows, account: Account, rng: random.Random, c: int, line: int) -> None:
     """The same step for both."""
     number = rng.randint(0, 9)
     steps = [
-        (lambda: rows.begin(c), lambda: account.begin(c)),
-        (lambda: rows.end(c), lambda: account.end(c)),
-        (lambda: rows.matrix(c, "matmul", 2), lambda: account.matrix(c, line, "matmul")),
-        (lambda: rows.matrix(c, "copy", 4), lambda: account.matrix(c, line, "copy")),
-        (lambda: rows.vector(c, "exp"), lambda: account.vector(c)),
-        (lambda: rows.pack(c, 2), lambda: account.pack_tile(c)),
-        (lambda: rows.wait_room(c, PIPE, number - 2), lambda: account.room(c, number - 2)),
-        (lambda: rows.push(c, PIPE, 3), lambda: account.push(c)),
-        (lambda: rows.wait_tiles(c, PIPE, number + 1), lambda: account.data(c, number + 1)),
-        (lambda: rows.pop(c, PIPE, 3), lambda: account.pop(c)),
-        (lambda: rows.load(c), lambda: account.load(c)),
+        (lambda: rows.begin(), lambda: account.begin(c)),
+        (lambda: rows.end(), lambda: account.end(c)),
+        (lambda: rows.matrix("matmul", 2), lambda: account.matrix(c, line, "matmul")),
+        (lambda: rows.matrix("copy", 4), lambda: account.matrix(c, line, "copy")),
+        (lambda: rows.vector("exp"), lambda: account.vector(c)),
+        (lambda: rows.pack(2), lambda: account.pack_tile(c)),
+        (lambda: pipe.wait_room(number - 2), lambda: account.room(c, number - 2)),
+        (lambda: pipe.push(), lambda: account.push(c)),
+        (lambda: pipe.wait_tiles(number + 1), lambda: account.data(c, number + 1)),
+        (lambda: pipe.pop(), lambda: account.pop(c)),
+        (lambda: rows.load(), lambda: account.load(c)),
     ]
     chosen = rng.choice(steps)
     if chosen not in steps[2:4]:
@@ -168,21 +169,28 @@ def test_the_rows_of_random_steps(number: int) -> None:
     lowering = Lowering(load_machine("tensix_tiny"))
     assert lowering.source_banks == BANKS
     rows, account, c = MathRows(lowering, (0, 0)), Account(), 0
-    own: Any = SimpleNamespace(line=0, unit=SimpleNamespace(file="k.cpp"))
+    own: Any = SimpleNamespace(c=0, line=0, unit=SimpleNamespace(file="k.cpp"))
     rows.follow(own)
+    assert (lowering.program.counter("pushed"), lowering.program.counter("popped")) == PIPE.counters
+    rows.pipes[PIPE.id] = PIPE
+    steps = rows.pipe(PIPE)
     for _ in range((1, 10, 200, 200)[number % 4]):
         c += rng.choice([0, 0, 1, 7])
         own.line = rng.randint(1, 2)
-        do(rows, account, rng, c, own.line)
+        own.c = c
+        do(rows, steps, account, rng, c, own.line)
         if rng.random() < 0.1:  # a run
             for _ in range(rng.randint(1, 6)):
                 c += rng.choice([0, 3])
-                rows.matrix(c, "matmul", 2 * rng.randint(1, 2))
+                own.c = c
+                rows.matrix("matmul", 2 * rng.randint(1, 2))
                 account.matrix(c, own.line, "matmul")
     account.finish(c)
-    rows.finish(c)
+    rows.finish()
+    give_rows([rows])
     for thread, expected in zip(rows.threads, account.threads, strict=True):
-        found = np.frombuffer(b"".join(thread.pending), np.int64).reshape(-1, 9)
+        ((distinct, which),) = thread.encoded
+        found = distinct[which]
         assert [plain(row) for row in found] == expected
         assert all(0 <= row <= len(expected) for row in thread.sources.rows)
 

@@ -1,4 +1,4 @@
-"""Windows of time, and amounts that are spread over them."""
+"""Bins of time, and amounts that are spread over them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from kernbench.units import FS_PER_NS
 
-WINDOWS = 2048
+BINS = 2048
 _AT_ONCE = 1 << 18  # amounts
 _DECIMALS = 6
 
 
-class Windows(NamedTuple):
-    """Windows of whole ns that follow each other; the last may be shorter."""
+class Bins(NamedTuple):
+    """Bins of whole ns that follow each other; the last may be shorter."""
 
-    start_fs: np.ndarray  # int64[window]
-    length_fs: np.ndarray  # int64[window]
+    start_fs: np.ndarray  # int64[bin]
+    length_fs: np.ndarray  # int64[bin]
 
     @classmethod
-    def over(cls, start_fs: int, end_fs: int, most: int = WINDOWS) -> Windows:
-        """The windows of a time that is not empty, at most so many."""
+    def over(cls, start_fs: int, end_fs: int, most: int = BINS) -> Bins:
+        """The bins of a time that is not empty, at most so many."""
         width_ns = max(1, -(-(end_fs - start_fs) // (most * FS_PER_NS)))
         start = np.arange(start_fs, end_fs, width_ns * FS_PER_NS)
         return cls(start, np.diff(start, append=end_fs))
@@ -34,7 +34,7 @@ class Windows(NamedTuple):
     def spread(
         self, start_fs: np.ndarray, end_fs: np.ndarray, amount: np.ndarray, column: np.ndarray, counted: Any
     ) -> np.ndarray:
-        """float64[window, counter] sums of amounts, each spread evenly over its time.
+        """float64[bin, counter] sums of amounts, each spread evenly over its time.
 
         Times are int64[n], `amount` is float64[n], `column` int64[n], and `counted` a sparse float64[column, counter]: what an
         amount of each column adds to each counter.
@@ -52,30 +52,30 @@ class Windows(NamedTuple):
     def _edges(
         self, start_fs: np.ndarray, end_fs: np.ndarray, amount: np.ndarray, column: np.ndarray, columns: int
     ) -> tuple[Any, Any]:
-        """Sparse float64[window + 1, column]: changes of rates (1/fs) at windows, and what to add in these windows."""
+        """Sparse float64[bin + 1, column]: changes of rates (1/fs) at bins, and what to add in these bins."""
         from scipy.sparse import csr_array
 
         shape = len(self.start_fs) + 1, columns
         long = end_fs > start_fs
         rate = np.where(long, amount / np.maximum(end_fs - start_fs, 1), 0.0)
         first_fs, last_fs, width_fs = int(self.start_fs[0]), self.end_fs, int(self.length_fs[0])
-        window: list[np.ndarray] = []
+        which: list[np.ndarray] = []
         offset_fs: list[np.ndarray] = []
         for time_fs in (start_fs, end_fs):
             since_fs = np.clip(time_fs, first_fs, last_fs) - first_fs
-            window.append(np.where(time_fs >= last_fs, len(self.start_fs), since_fs // width_fs))
+            which.append(np.where(time_fs >= last_fs, len(self.start_fs), since_fs // width_fs))
             offset_fs.append(np.where(time_fs >= last_fs, 0, since_fs % width_fs))
-        place = np.concatenate(window), np.tile(column, 2)
+        place = np.concatenate(which), np.tile(column, 2)
         at_once = np.where(long | (start_fs < first_fs), 0.0, amount)  # of what takes no time
         changes = csr_array((np.concatenate([rate, -rate]), place), shape)
         return changes, csr_array((np.concatenate([at_once - rate * offset_fs[0], rate * offset_fs[1]]), place), shape)
 
 
 def fit(used: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """float64[window, counter] use that fits the room: what exceeds it goes to later windows, from the last to earlier ones."""
+    """float64[bin, counter] use that fits the room: what exceeds it goes to later bins, from the last to earlier ones."""
     found, more = used.copy(), np.zeros(used.shape[1])
-    for windows in (range(len(found)), reversed(range(len(found)))):
-        for at in windows:
+    for bins in (range(len(found)), reversed(range(len(found)))):
+        for at in bins:
             more += found[at]
             np.minimum(more, room[at], out=found[at])
             more -= found[at]

@@ -15,7 +15,7 @@ from kernbench.replay.timed_store import TimedStore
 Translate = Callable[[int, int], list[tuple[int, int, int]]]  # (va, bytes) → (space, address, bytes) in order
 
 
-class Window:
+class VirtualMemory:
     """Elements by virtual address. Errors of the translation pass through."""
 
     __slots__ = ("_store", "_translate")
