@@ -97,7 +97,7 @@ def evaluate(
     verify: bool = False,
     on_row: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> EvaluationResult:
-    """Run an evaluation on a machine, by default its own: "gemm", "attention", "allreduce" or "chip-gemm"; nothing is written.
+    """Run an evaluation on a machine, by default its own, such as "gemm" or "tpu"; nothing is written.
 
     `settings` are those of `kernbench evaluate --set`: `{"shapes": [(64, 128, 64)]}`, `{"bytes_per_pe": "1KiB,1MiB"}`.
     `overrides` are fields of the topology, as of `run`. `verify` computes the numbers too. `on_row` is called with each row.

@@ -159,7 +159,7 @@ EVALUATIONS = {
         settings={"chip": TEXT, "largest": WHOLE, "dtypes": TEXTS},
         run="kernbench.evaluation.chip_gemm:evaluate_chip_gemm",
         point="kernbench.evaluation.chip_gemm:POINT",
-        plot="kernbench.report.chip_gemm:plot_chip_gemm",
+        plot="kernbench.report.figures.measured:plot_chip_gemm",
         shown={
             "topology": Field("chip"),
             "dtype": Field("format", rank=5),
@@ -177,6 +177,24 @@ EVALUATIONS = {
         progress="{topology} {M} x {K} x {N} {dtype} {fidelity} {layout}  {cycles:,.0f} cycles, {error:+.1%}",
         summary="kernbench.evaluation.chip_gemm:summarise",
         topology="wormhole_n150,blackhole_p150",
+    ),
+    "tpu": Evaluation(
+        settings={"layers": TEXTS, "tokens": NUMBERS},
+        run="kernbench.evaluation.tpu:evaluate_tpu",
+        point="kernbench.evaluation.tpu:POINT",
+        plot="kernbench.report.figures.measured:plot_tpu",
+        shown={
+            "layer": Field("layer"),
+            "tokens": Field("tokens", ",d"),
+            "simulated_ns": Field("simulated ns", ",.0f"),
+            "measured_ns": Field("measured ns", ",d"),
+            "error": Field("error", "+.1%"),
+            "achieved_tflops": Field("TFLOPS", ",.1f", rank=2),
+            "bottleneck": Field("bottleneck", rank=1),
+        },
+        progress="{layer} {tokens} tokens  {simulated_ns:,.0f} ns, {error:+.1%}",
+        summary="kernbench.evaluation.tpu:summarise",
+        topology="tpu_v6e",
     ),
 }
 

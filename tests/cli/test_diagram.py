@@ -54,7 +54,7 @@ def test_a_network_has_one_view(capsys: pytest.CaptureFixture[str]) -> None:
             ["-t", "tin"],
             "unknown topology 'tin'; did you mean 'tiny'? "
             "Known: ascend_910b2, ascend_tiny, blackhole_p150, mesh_8x8, mesh_8x8_credit, sip_2x4x4, sip_2x4x4_credit, "
-            "tensix_tiny, tiny, torus_8x8, torus_8x8_credit, wormhole_n150",
+            "tensix_tiny, tiny, torus_8x8, torus_8x8_credit, tpu_v6e and 1 more",
         ),
     ],
 )  # fmt: skip

@@ -76,7 +76,10 @@ def test_a_damaged_table_is_not_drawn(own: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["gem"], "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, attention, chip-gemm, gemm"),
+        (
+            ["gem"],
+            "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, attention, chip-gemm, gemm, tpu",
+        ),
         (
             ["gemm", "--data-only", "--figures-only"],
             "--data-only and --figures-only leave nothing to do; give one of them",

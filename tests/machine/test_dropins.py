@@ -204,6 +204,21 @@ def test_the_systolic_array(m, k, n, bits, cycles):
     assert machine.figures["pe_gemm.cycle"] == 500_000
 
 
+@pytest.mark.parametrize(
+    ("between", "m", "arrays", "cycles"),
+    [
+        ("drain", 32, 2, 2 * (32 + 64 + 32 - 2)),  # four parts on two arrays
+        ("drain", 32, 3, 2 * (32 + 64 + 32 - 2)),  # one of them is idle the second time
+        ("load", 32, 1, 4 * (32 + 64)),
+        ("nothing", 32, 1, 4 * 64),  # the next weights take longer than the rows
+        ("nothing", 65, 1, 4 * 65),
+    ],
+)
+def test_what_comes_between_parts_of_a_systolic_array(between, m, arrays, cycles):
+    fields = {"parts.pe_gemm": "systolic", "pe_gemm.between": between, "pe_gemm.arrays": arrays}
+    assert load_machine("tiny", fields).costs.product(m, 128, 64, 16)[0] == ("pe_gemm.cycle", cycles)
+
+
 def test_hbm_with_refresh():
     machine = load_machine("tiny", {"parts.hbm": "hbm_refresh"})
     terminal = machine.terminals[machine.places.hbm(0, 0, 0)]

@@ -18,6 +18,12 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
         for broadcast in ("none", "rows", "cols", "scalar")
     ),
     *(
+        (name, {"cores": 4, "grid_x": 2, "tiles": 4, "frame": 2, **more})
+        for name in ("tanto-binary", "tanto-unary")
+        for more in ({"layout": "sharded"}, {"dtype": "bfloat8_b"}, {"dtype": "bfloat8_b", "layout": "sharded"})
+    ),
+    ("tanto-unary", {"function": "copy", "dtype_y": "bfloat8_b", "cores": 1, "tiles": 2, "frame": 1}),
+    *(
         ("tanto-reduce", {"operation": operation, "way": way, "cores": 2, "count": 2, "length": 3})
         for operation in ("sum", "max")
         for way in ("rows", "cols", "scalar")
@@ -36,6 +42,16 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
     ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "float32", "block_k": 2}),  # four slots
     ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat8_b", "layout": "l1"}),
     ("tanto-matmul", {"M": 192, "K": 160, "N": 256, "dtype": "bfloat4_b", "math_fidelity": "lofi"}),
+    *(
+        ("tanto-matmul", {"M": 96, "K": 96, "N": 96, "grid_x": 2, "grid_y": 2, **more})  # three cores of four
+        for more in (
+            {"spread": "rows"},
+            {"spread": "rows", "layout": "l1"},
+            {"spread": "columns", "block_k": 1},
+            {"spread": "rows", "dtype_b": "bfloat8_b"},
+            {"dtype": "bfloat8_b", "dtype_c": "bfloat16"},
+        )
+    ),
     ("tanto-softmax", {"M": 64, "N": 96}),
     ("tanto-attention", {"queries": 64, "keys": 64, "head": 32}),
     ("tanto-conv", {"height": 8, "width": 16}),
@@ -79,10 +95,22 @@ def test_functions_of_the_vector_unit(function: str) -> None:
         ),
         ("tanto-matmul", {"grid_x": 3}, "a grid of 3 x 2 cores does not fit on 2 x 2"),
         (
+            "tanto-matmul",
+            {"spread": "columns", "layout": "l1"},
+            "with spread columns each core needs all of A, which layout l1 has in parts; give layout dram",
+        ),
+        (
             "tanto-unary",
             {"function": "gel"},
             "parameter 'function' of bench 'tanto-unary' cannot be 'gel'; did you mean 'gelu'",
         ),
+        (
+            "tanto-binary",
+            {"layout": "sharded", "broadcast": "rows"},
+            "with layout sharded nothing is broadcast; give broadcast none, or layout dram",
+        ),
+        ("tanto-unary", {"cores": 3, "grid_x": 2}, "cores is 3; give at most 2, or a multiple of it up to 4"),
+        ("tanto-unary", {"grid_x": 3}, "grid_x is 3; give 1 to 2, or 0 for all columns"),
         ("tanto-unary", {"frame": 9}, "frame is 9 and tiles 16; frames have 1 to 8 tiles"),
         ("tanto-conv", {"filters": 300}, "filters is 300; give a multiple of 32 up to 256"),
     ],

@@ -1,5 +1,5 @@
-// Brings blocks of A to a row of cores, and writes C: a block of it when the operands of the next one have begun to come.
-// The first core of the row reads A from DRAM and multicasts it, the others say that they are ready.
+// Brings blocks of A to cores that need the same, and writes C: a block of it when the operands of the next one have begun to come.
+// The first of these cores reads A from DRAM and multicasts it to their rectangle; the receivers say that they are ready.
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
 }
@@ -42,8 +42,10 @@ void kernel(
         uint32 part_m,
         uint32 part_n,
         uint32 x0,
+        uint32 y0,
         uint32 x1,
-        uint32 y,
+        uint32 y1,
+        uint32 receivers,
         uint32 dests) {
     uint32 done_tile = 0;
     uint32 done_height = 0;
@@ -68,14 +70,14 @@ void kernel(
                     read_barrier();
                     if (dests != 0) {
                         write_barrier();
-                        ready.wait(dests);
+                        ready.wait(receivers);
                         ready.set(0);
-                        pa.write_mcast(0, pa, 0, height * depth * 1024, x1, y, x0, y, dests);
-                        valid.set_mcast(valid, x1, y, x0, y, dests);
+                        pa.write_mcast(0, pa, 0, height * depth * 1024, x1, y1, x0, y0, dests);
+                        valid.set_mcast(valid, x1, y1, x0, y0, dests);
                     }
                 } else {
                     valid.set(0);
-                    ready.inc(x0, y, 1);
+                    ready.inc(x0, y0, 1);
                     valid.wait(1);
                 }
                 pa.push_back();

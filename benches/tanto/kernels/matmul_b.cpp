@@ -1,4 +1,4 @@
-// Brings blocks of B to a column of cores: the first core reads them from DRAM and multicasts, the others say that they are ready.
+// Brings blocks of B to cores that need the same: the first reads them from DRAM and multicasts, the receivers say that they are ready.
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
 }
@@ -17,9 +17,11 @@ void kernel(
         uint32 block_m,
         uint32 block_k,
         uint32 block_n,
-        uint32 x,
+        uint32 x0,
         uint32 y0,
+        uint32 x1,
         uint32 y1,
+        uint32 receivers,
         uint32 dests) {
     pb.set_frame(block_k * block_n);
     if (sends != 0) {
@@ -40,14 +42,14 @@ void kernel(
                     read_barrier();
                     if (dests != 0) {
                         write_barrier();
-                        ready.wait(dests);
+                        ready.wait(receivers);
                         ready.set(0);
-                        pb.write_mcast(0, pb, 0, depth * width * 1024, x, y0, x, y1, dests);
-                        valid.set_mcast(valid, x, y0, x, y1, dests);
+                        pb.write_mcast(0, pb, 0, depth * width * 1024, x0, y0, x1, y1, dests);
+                        valid.set_mcast(valid, x0, y0, x1, y1, dests);
                     }
                 } else {
                     valid.set(0);
-                    ready.inc(x, y0, 1);
+                    ready.inc(x0, y0, 1);
                     valid.wait(1);
                 }
                 pb.push_back();

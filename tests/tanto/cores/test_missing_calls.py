@@ -79,9 +79,9 @@ HARMLESS: dict[tuple[Any, ...], str] = {
             (71, "pc.push_back();"),
         )
     },
-    ("matmul_a", "write_barrier();", 70): "a frame is written again long after it was sent",
-    ("matmul_b", "write_barrier();", 42): "a frame is written again long after it was sent",
-    ("matmul_b", "write_barrier();", 57): "a program ends when its transfers have",
+    ("matmul_a", "write_barrier();", 72): "a frame is written again long after it was sent",
+    ("matmul_b", "write_barrier();", 44): "a frame is written again long after it was sent",
+    ("matmul_b", "write_barrier();", 59): "a program ends when its transfers have",
     ("attention", "pq.wait_front();", 85): "tanto-softmax alone takes this way",
     ("attention", "pq.pop_front();", 87): "tanto-softmax alone takes this way",
     ("attention", "pk.pop_front();"): "the last frame, and a pipe ends with its program",

@@ -301,10 +301,10 @@ def test_what_a_run_in_turn_tells_has_no_script(
         (
             "tanto-matmul",
             "matmul_a.cpp",
-            "x1, y, x0, y, dests);",
-            "x1, y, x0, y, dests + 1);",
+            "x1, y1, x0, y0, dests);",
+            "x1, y1, x0, y0, dests + 1);",
         ),  # nobody acknowledges
-        ("tanto-matmul", "matmul_b.cpp", "ready.inc(x, y0, 1);", "ready.inc(0, y0, 1);"),  # no such core
+        ("tanto-matmul", "matmul_b.cpp", "ready.inc(x0, y0, 1);", "ready.inc(0, y0, 1);"),  # no such core
         ("tanto-tilize", "relayout.cpp", "x.wait_front();", ""),  # it waits for tiles all the same
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.evaluation.chip_gemm import COLUMNS
-from kernbench.report.chip_gemm import plot_chip_gemm
+from kernbench.report.figures.measured import plot_chip_gemm
 
 BLANK = {int: 1, float: 1.0, str: "x", bool: None}
 BLANK_ROW = {name: BLANK[kind] for name, kind in COLUMNS.items()}
