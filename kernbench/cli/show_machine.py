@@ -12,8 +12,15 @@ from kernbench.machine.sheets.field_values import SET_BY_TOPOLOGY, FieldValue, S
 from kernbench.machine.sheets.model_sheets import ModelSheet, read_model_sheet, sheets_of_kind
 from kernbench.schema.described import SHEETS, DescribedField
 
-COLUMNS = {"field": "field", "value": "value", "meaning": "meaning", "source": "source"}
-CLOSER = {"field": "field", "value": "value", "allowed": "may be", "meaning": "meaning", "source": "source"}
+COLUMNS = {"field": "field", "value": "value", "range": "range", "meaning": "meaning", "source": "source"}
+CLOSER = {
+    "field": "field",
+    "value": "value",
+    "range": "range",
+    "allowed": "may be",
+    "meaning": "meaning",
+    "source": "source",
+}
 
 
 def show_machine(name: str, overrides: Mapping[str, str], prefix: str | None) -> Shown:
@@ -57,6 +64,7 @@ def show_sheet(name: str, prefix: str | None) -> Shown:
         {
             "field": one.field.path,
             "value": one.written,
+            "range": one.range,
             "allowed": _allowed(one.field),
             "meaning": one.field.meaning,
             "source": one.source,
@@ -118,6 +126,7 @@ def _row(one: FieldValue) -> Row:
     return {
         "field": one.path,
         "value": one.written,
+        "range": one.shown_range,
         "allowed": _allowed(one.field),
         "meaning": one.field.meaning,
         "source": one.short_place.rpartition(":")[0] if one.source == SET_BY_TOPOLOGY else one.source,

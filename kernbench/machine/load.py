@@ -169,7 +169,7 @@ def _sources() -> str:
     """The hash of our sources that turn a topology into a machine."""
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for folder in ("components", "machine", "schema"):
+    for folder in ("machine", "parts", "schema"):
         for source in sorted((package / folder).rglob("*.py")):
             digest.update(source.read_bytes())
     digest.update((package / "units.py").read_bytes())

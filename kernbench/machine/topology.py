@@ -12,6 +12,8 @@ from kernbench.machine.families.registry import FAMILIES, Family
 from kernbench.machine.machine import DropIn
 from kernbench.parts import dropin, ports
 from kernbench.schema.model import Model, check, leaf_paths
+from kernbench.schema.ranges import read_ranges
+from kernbench.schema.sheet import read_cited
 from kernbench.schema.topology import complete, family_of, load_tree, overlay
 from kernbench.schema.yaml import Marked
 from kernbench.user_modules import is_read, line_of
@@ -26,6 +28,7 @@ class Topology:
     dropins: Mapping[str, DropIn]  # by part
     sheets: Mapping[str, Path]  # by part
     tree: Marked  # as it is written, with the overrides
+    ranges: Mapping[str, tuple[float, float]]  # by dotted path, of fields that have one: in the unit of the field
 
     @property
     def content(self) -> str:
@@ -66,11 +69,12 @@ def check_parsed(parsed: ParsedTopology, overrides: Mapping[str, object]) -> Top
         raise InputError("\n".join([*problems, str(error)])) from None
     if problems:
         raise InputError("\n".join(problems))
+    ranges = read_ranges(spec, tree)
     own = {
         part: DropIn(str(file), dropin.hash_file(file), getattr(spec, part).model_dump(mode="json"))
         for part, file in parsed.dropins.items()
     }
-    return Topology(parsed.family, spec, own, parsed.sheets, tree)
+    return Topology(parsed.family, spec, own, parsed.sheets, tree, ranges)
 
 
 def _check_ports(parsed: ParsedTopology, tree: Marked) -> None:
@@ -108,4 +112,6 @@ def read_topology(path: Path, overrides: Mapping[str, object]) -> ParsedTopology
     dropins = {part: file for part, sheet in sheets.items() if (file := dropin.find_file(sheet))}
     standard = family.parts()
     classes = {part: dropin.load_class(file, standard[part]) for part, file in dropins.items()}
-    return ParsedTopology(family.with_parts(classes), tree, sheets, dropins, problems)
+    family = family.with_parts(classes)
+    tree, mistakes = read_cited(tree, leaf_paths(family.spec))
+    return ParsedTopology(family, tree, sheets, dropins, problems + mistakes)

@@ -1,7 +1,8 @@
 """Tree of a topology: sheets of its parts, then fields of its file, then overrides; later ones win.
 
 `parts: {hbm: hbm_fast}` names the sheet of a part; without an entry the sheet has the name of the part. A parameter in the file
-(`hbm: {channel_gbs: 40}`) wins over the sheet, and an override (`hbm.channel_gbs=64`) over both.
+(`hbm: {channel_gbs: 40}`) wins over the sheet, and an override (`hbm.channel_gbs=64`) over both. A field of the file may
+be written as in a sheet, with its unit, source and range (`hop_ns: {value: 1, unit: ns, source: "..."}`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from kernbench.errors import InputError, suggest
 from kernbench.schema.guards import is_mapping
-from kernbench.schema.sheet import load_sheet
+from kernbench.schema.sheet import load_sheet, set_path
 from kernbench.schema.yaml import Mark, Marked, load, mark_tree, parse
 
 
@@ -88,15 +89,6 @@ def override(dotted: str, value: object) -> Marked:
         with suppress(InputError):  # invalid YAML stays a text; the check reports the type that is expected
             value = parse(value, shown).plain()
     return mark_tree(value, Mark(shown))
-
-
-def set_path(tree: Marked, dotted: str, value: Marked) -> Marked:
-    """A copy of the tree with the value at a dotted path; missing mappings on the path are made."""
-    name, _, rest = dotted.partition(".")
-    held: dict[str, Marked] = tree.value if is_mapping(tree.value) else {}
-    if rest:
-        value = set_path(held.get(name, Marked({}, value.mark)), rest, value)
-    return Marked({**held, name: value}, tree.mark, tree.key)
 
 
 def _beneath(tree: Marked, part: str, parameters: Marked) -> Marked:

@@ -49,12 +49,21 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Cited:
+    """What a file says of a value beside it: where it is from, and between what ends it may be."""
+
+    source: str
+    range: Marked | None = None  # a list of two
+
+
+@dataclass(frozen=True, slots=True)
 class Marked:
     """A value of a tree: dict[str, Marked], list[Marked] or a scalar; `key` is the place of its key."""
 
     value: Any
     mark: Mark
     key: Mark | None = None
+    cited: Cited | None = None
 
     def plain(self) -> Any:
         """The value without its marks."""

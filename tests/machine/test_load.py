@@ -189,7 +189,7 @@ def test_the_key_of_the_cache_follows_every_package_that_makes_machines(monkeypa
     monkeypatch.setattr(load.Path, "read_bytes", lambda path: read.append(path) or b"")
     load._sources.__wrapped__()
     folders = {"families", "network", "sheets", *FAMILIES}
-    assert {path.parent.name for path in read} == {"components", "machine", "schema", "kernbench"} | folders
+    assert {path.parent.name for path in read} == {"machine", "parts", "schema", "kernbench"} | folders
 
 
 def test_what_cannot_be_read_beside_the_sheets_does_not_matter(tmp_path, monkeypatch):

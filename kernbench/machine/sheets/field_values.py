@@ -15,8 +15,8 @@ from kernbench import library
 from kernbench.machine.overrides import read_overrides
 from kernbench.machine.topology import Topology, check_topology
 from kernbench.schema.described import DescribedField, as_text, describe_fields
-from kernbench.schema.guards import is_mapping
-from kernbench.schema.yaml import Mark, Marked, load
+from kernbench.schema.sheet import find_node
+from kernbench.schema.yaml import Mark, load
 
 SET_BY_TOPOLOGY, OVERRIDDEN, DEFAULT = "set by the topology", "overridden", "default"
 
@@ -25,7 +25,7 @@ SET_BY_TOPOLOGY, OVERRIDDEN, DEFAULT = "set by the topology", "overridden", "def
 class FieldValue:
     """A field of a topology: what it is, and its value as written with its place and its source.
 
-    The source is what the sheet cites, or one of the three that are named above.
+    The source is what the sheet or the topology cites, or one of the three that are named above.
     """
 
     field: DescribedField
@@ -33,6 +33,7 @@ class FieldValue:
     value: Any  # checked, in the unit of the field: plain values of JSON
     mark: Mark | None  # None for a default
     source: str
+    range: tuple[float, float] | None = None  # the least and the most that it may be, in the unit of the field
 
     @property
     def path(self) -> str:
@@ -43,6 +44,11 @@ class FieldValue:
     def name(self) -> str:
         """The path without the part."""
         return self.path.partition(".")[2]
+
+    @property
+    def shown_range(self) -> str:
+        """The range with its unit, "" without one."""
+        return "" if self.range is None else f"{self.range[0]:.12g} … {self.range[1]:.12g} {self.field.unit}".rstrip()
 
     @property
     def place(self) -> str:
@@ -64,6 +70,7 @@ class FieldValue:
             "unit": self.field.unit,
             "written": self.written,
             "source": self.source,
+            "range": None if self.range is None else list(self.range),
             "place": self.place,
             "meaning": self.field.meaning,
             "allowed": self.field.values,
@@ -105,7 +112,7 @@ def show_topology(topology: str | Path, overrides: Mapping[str, object] | None =
     sheets = {part: load(sheet) for part, sheet in checked.sheets.items()}
     by_part: dict[str, list[FieldValue]] = {part: [] for part in sheets}
     general: list[FieldValue] = []
-    for one in _values(checked, sheets):
+    for one in _values(checked):
         by_part.get(one.path.partition(".")[0], general).append(one)
     return ShownTopology(
         name=path.stem,
@@ -120,28 +127,19 @@ def show_topology(topology: str | Path, overrides: Mapping[str, object] | None =
     )
 
 
-def _values(topology: Topology, sheets: Mapping[str, Marked]) -> Iterable[FieldValue]:
+def _values(topology: Topology) -> Iterable[FieldValue]:
     plain: Any = topology.spec.model_dump(mode="json")
     for field in describe_fields(topology.family.spec):
-        node, names, value = _at(topology.tree, field.path), field.path.split("."), plain
-        for name in names:
+        node, value = find_node(topology.tree, field.path), plain
+        for name in field.path.split("."):
             value = value[name]
         if node is None:
             yield FieldValue(field, _with_unit(as_text(value), field), value, None, DEFAULT)
             continue
-        sheet = sheets.get(names[0])
-        if sheet is not None and node.mark.file == sheet.mark.file:
-            source = str(sheet.value["parameters"].value[names[1]].value["source"].plain())
-        else:
-            source = SET_BY_TOPOLOGY if node.mark.line else OVERRIDDEN
-        yield FieldValue(field, _with_unit(as_text(node.plain()), field), value, node.mark, source)
-
-
-def _at(tree: Marked, path: str) -> Marked | None:
-    node: Marked | None = tree
-    for name in path.split("."):
-        node = node.value.get(name) if node is not None and is_mapping(node.value) else None
-    return node
+        given = SET_BY_TOPOLOGY if node.mark.line else OVERRIDDEN
+        source = given if node.cited is None else node.cited.source
+        written, ends = _with_unit(as_text(node.plain()), field), topology.ranges.get(field.path)
+        yield FieldValue(field, written, value, node.mark, source, ends)
 
 
 def _with_unit(text: str, field: DescribedField) -> str:

@@ -27,6 +27,7 @@ class SheetParameter:
     written: str
     place: str
     source: str
+    range: str  # as written, with its unit; "" without one
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -35,6 +36,7 @@ class SheetParameter:
             "written": self.written,
             "unit": self.field.unit,
             "source": self.source,
+            "range": self.range or None,
             "place": self.place,
             "meaning": self.field.meaning,
             "allowed": self.field.values,
@@ -104,7 +106,10 @@ def sheets_of_kind(kind: str) -> list[str]:
 
 def _parameter(field: DescribedField, sheet: Sheet, written: dict[str, Marked]) -> SheetParameter:
     given, node = sheet.parameters[field.path], written[field.path].value["value"]
-    text = as_text(given.value)
-    if isinstance(given.value, int | float) and not isinstance(given.value, bool):
-        text = f"{text} {given.unit or field.unit}".rstrip()
-    return SheetParameter(field, text, str(node.mark), given.source)
+
+    def quantity(value: object) -> str:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return f"{as_text(value)} {given.unit or field.unit}".rstrip() if is_number else as_text(value)
+
+    ends = " … ".join(map(quantity, given.range or ()))
+    return SheetParameter(field, quantity(given.value), str(node.mark), given.source, ends)
