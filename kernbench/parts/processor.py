@@ -53,6 +53,9 @@ class PeDma(Delaying):
     gbs: Gbs = Field(description="bandwidth of its link, each way")
     read_channels: Annotated[Count, Field(le=MOST_CHANNELS)] = Field(description="reads under way at once")
     write_channels: Annotated[Count, Field(le=MOST_CHANNELS)] = Field(description="writes under way at once")
+    descriptor_dims: Annotated[Count, Field(le=2)] = Field(
+        description="dimensions of a descriptor of a block access: 1, a run of bytes; 2, runs of one length at one distance"
+    )
 
     def slots(self, way: str = "") -> int:
         """The number of transfers at once in a direction."""

@@ -10,7 +10,7 @@ program runs on machines with other figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -230,6 +230,17 @@ class Program:
         self._templated_stages += len(template.kind)
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
+
+    def plans_from(
+        self, templates: Sequence[PlanTemplate], numbers: tuple[int, ...], notes: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Plans from templates, all with the same numbers, as `plan_from`; returns the first; the others follow."""
+        if self._singles:
+            self._flush_plans()
+        self._templated += [(template, numbers) for template in templates]
+        self._templated_stages += sum(len(template.kind) for template in templates)
+        self.plan_notes += notes
+        return len(self.plan_notes) - len(templates)
 
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""

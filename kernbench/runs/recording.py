@@ -124,6 +124,7 @@ class RecordingDevice(Device):
         super().__init__(machine, live=live, limits=limits)
         self.session: Any = _NotRunYet()
         self.ipcq = self._make_queues()  # of that session
+        self._kernels.runs_nothing = True
         self._issued_before: int | None = None  # rows, when the host waited first
 
     @property

@@ -171,7 +171,9 @@ class Device:
         home = self._sips[message.sip]
         replace_kernel(message.kernel_ref, kernel)
         run = self._kernels.prepare(message, kernel, home, queues or self.ipcq)
-        return self._lower(message, run.carried, run)
+        launch = self._lower(message, run.carried, run)
+        run.finish(launch)
+        return launch
 
     def pe_dma(self, message: PeDma) -> Launch:
         """Move a shard by the DMA of a PE. The command is sent like a launch, and completes like one.

@@ -46,6 +46,15 @@ class HostData(Note):
     deposit: int  # its number
 
 
+@dataclass(slots=True, eq=False)
+class GridData(Note):
+    """The numbers of a launch with a grid: memory holds them from the completion of this row on."""
+
+    op: ClassVar[str] = "grid"
+    kernel: str
+    step: int  # its number
+
+
 class LiveTimes:
     """The times of a run while it goes on; see `Clock`. Outside of asks it is the end of all time."""
 
@@ -75,12 +84,13 @@ class Deposits:
     def __init__(self, store: TimedStore, locate: Callable[[int], tuple[int, int, int]]) -> None:
         self._store, self._locate = store, locate
         self._all: list[tuple[Layout, Contents]] = []
+        self._steps: list[Callable[[TimedStore], None]] = []
         self._due: tuple[int, int] = (0, 0)  # deposits whose memory is checked, and bytes of those not computed yet
 
     def over(self, store: TimedStore) -> Deposits:
         """The same deposits, into another store."""
         found = Deposits(store, self._locate)
-        found._all = self._all
+        found._all, found._steps = self._all, self._steps
         return found
 
     def add(self, layout: Layout, contents: Contents) -> int:
@@ -101,6 +111,15 @@ class Deposits:
             return found
 
         layout.scatter(self._store, make, self._locate)
+
+    def add_step(self, step: Callable[[TimedStore], None]) -> int:
+        """Keep what a launch does with the numbers in a store; returns its number."""
+        self._steps.append(step)
+        return len(self._steps) - 1
+
+    def do_step(self, number: int) -> None:
+        """Do it."""
+        self._steps[number](self._store)
 
     def check_budget(self) -> None:
         """Check that this computer's memory holds the deposits that are not computed. Errors: LimitError."""
@@ -139,6 +158,28 @@ class DeviceMemory:
             self._pending.setdefault(thread.id, deque()).append(number)
             thread.ask()
             self._deposits.check_budget()
+
+    def note_numbers(self, thread: Thread, row: int, kernel: str, step: Callable[[TimedStore], None]) -> None:
+        """Let a launch with a grid change the numbers in memory at the completion of a row of a host thread."""
+        thread.note(row, GridData(kernel, self._deposits.add_step(step)))
+
+    def read_now(self, layout: Layout) -> np.ndarray:
+        """The numbers of a tensor at this time of the run."""
+        self._catch_up()
+        return self.gather(layout, self._store)
+
+    def write_now(self, layout: Layout, array: np.ndarray) -> None:
+        """Put the numbers of a tensor into memory at this time of a live run."""
+        self.scatter(layout, array, self._store)
+
+    def gather(self, layout: Layout, store: TimedStore) -> np.ndarray:
+        """The numbers of a tensor in a store. Errors: LimitError if this computer's memory cannot hold them."""
+        check_fits(layout.nbytes, f"the numbers of a tensor of shape {layout.shape}", SMALLER)
+        return layout.gather(store, self._locate)
+
+    def scatter(self, layout: Layout, array: np.ndarray, store: TimedStore) -> None:
+        """Put the numbers of a tensor into a store."""
+        layout.scatter(store, lambda: array, self._locate)
 
     def answer(self, thread: int) -> None:
         """Make the next deposit of a host thread, at its ASK row."""
@@ -221,4 +262,7 @@ class _Depositor:
 
     def perform(self, note: Note, plan: int, /) -> None:  # noqa: ARG002
         """Make the deposit that a note stands for."""
-        self._deposits.make(note["deposit"])
+        if isinstance(note, GridData):
+            self._deposits.do_step(note.step)
+        else:
+            self._deposits.make(note["deposit"])

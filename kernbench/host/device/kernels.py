@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kernbench.errors import InputError
 from kernbench.host.messages import TensorArg
 from kernbench.tl.lowering.source_lines import LineFinder
 from kernbench.tl.pe import PeContext
@@ -17,16 +18,20 @@ from kernbench.tl.runner import SteppedKernel, record_kernel
 
 if TYPE_CHECKING:
     from kernbench.host.device.device_memory import DeviceMemory
+    from kernbench.host.device.grid_run import GridRun
     from kernbench.host.device.launch import Launch
     from kernbench.host.device.sip import Sip
-    from kernbench.host.memory.address_models import Map, Placed
-    from kernbench.host.messages import KernelLaunch
+    from kernbench.host.memory.address_models import Placed
+    from kernbench.host.messages import KernelLaunch, Targets
     from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
     from kernbench.tl.lowering.ipcq import Ipcq
     from kernbench.tl.lowering.plan_outline import PlanOutline
     from kernbench.tl.lowering.queue_thread import Answers
+    from kernbench.triton.lowering.grid_kernel import GridKernel
+    from kernbench.triton.lowering.issue import Facts
+    from kernbench.triton.lowering.recorder import Descriptions
 
 
 class Kernels:
@@ -39,10 +44,52 @@ class Kernels:
         self._latest: dict[int, int] = {}  # by PE CPU: the thread of the latest kernel that runs step by step
         self.outlines: dict[Any, PlanOutline] = {}  # of composites; PEs share them
         self.lines = LineFinder(program)
+        self.grid_facts: Facts | None = None  # of launches with a grid
+        self.descriptions: Descriptions | None = None
+        self.records_together = True  # programs of a grid that do the same; False is for tests
+        self.runs_nothing = False  # on a device that only records
 
-    def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
+    def prepare(
+        self, message: KernelLaunch, kernel: Callable[..., Any] | GridKernel, home: Sip, queues: Ipcq
+    ) -> PeRun | GridRun:
         """Prepare the kernel of a launch for each of its PEs. Errors: InputError for a tensor that is freed."""
-        return PeRun(self, message, kernel, home, queues)
+        if callable(kernel):
+            return PeRun(self, message, kernel, home, queues)
+        from kernbench.host.device.grid_run import GridRun
+
+        return GridRun(self, message, kernel, home)
+
+    def need_live(self, kernel: str) -> None:
+        """Note that a kernel has to run live. Errors: InputError on a device that runs nothing."""
+        if self.runs_nothing:
+            raise InputError(
+                f"{kernel} reads data for its control flow or its addresses, so it runs while the machine does; use mode hybrid"
+            )
+
+    def context(
+        self, thread: Thread, place: PePlace, message: KernelLaunch, home: Sip, carried: Targets, queues: Any = None
+    ) -> PeContext:
+        """The context of a launch on a PE."""
+        seen = home.addresses.map_of(place.cube, place.pe, carried)
+        quiet = home.addresses.quiet(seen)
+        view = self.memory.open_view(thread, place, quiet)
+        return PeContext(
+            program=self.program,
+            thread=thread,
+            machine=self.program.machine,
+            place=place,
+            locate=seen.locate,
+            translate=seen.translate,
+            translate_many=seen.translate_many,
+            peek=quiet.translate,
+            lookups=home.addresses.lookups,
+            num_programs=len(message.target_pe),
+            num_cubes=len(message.target_cubes),
+            memory=view if self.live else None,
+            queues=queues,
+            outlines=self.outlines,
+            lines=self.lines,
+        )
 
     def answer(self, thread: int) -> None:
         """Resume the thread at an ASK row: a kernel, a thread beside a queue, or a host thread with data for memory."""
@@ -74,7 +121,7 @@ class PeRun:
         self, kernels: Kernels, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq
     ) -> None:
         self._kernels, self._message, self._kernel, self._queues = kernels, message, kernel, queues
-        self._addresses = home.addresses
+        self._home, self._addresses = home, home.addresses
         self._tensors: dict[int, Placed] = {arg.va_base: home.tensor_at(arg.va_base) for arg in message.tensors}
         self.carried = home.addresses.carried(list(self._tensors.values()))
 
@@ -82,7 +129,7 @@ class PeRun:
         """Write the kernel to the thread of a PE: all of it, or its first step."""
         kernels, name = self._kernels, self._message.kernel_ref
         args = [self._resolve(arg, place) for arg in self._message.args]
-        pe = self._context(thread, place, self._addresses.map_of(place.cube, place.pe, self.carried))
+        pe = kernels.context(thread, place, self._message, self._home, self.carried, self._queues.pe_queues(place))
         waits = kernels.live or kernels.is_under_way(place)
         if not waits and pe.queues is None:
             launch.attempt(thread, lambda: record_kernel(pe, self._kernel, args, name=name), complete)
@@ -103,30 +150,11 @@ class PeRun:
 
         kernels.run_in_steps(thread, place, step)
 
+    def finish(self, launch: Launch) -> None:
+        """Nothing is left to do when the launch has been lowered."""
+
     def _resolve(self, arg: Any, place: PePlace) -> Any:
         """The value of an argument for the kernel on a PE."""
         if isinstance(arg, TensorArg):
             return self._addresses.argument(self._tensors[arg.va_base], place.cube, place.pe)
         return tuple(self._resolve(item, place) for item in arg) if type(arg) is tuple else arg
-
-    def _context(self, thread: Thread, place: PePlace, seen: Map) -> PeContext:
-        kernels = self._kernels
-        quiet = self._addresses.quiet(seen)
-        view = kernels.memory.open_view(thread, place, quiet)
-        return PeContext(
-            program=kernels.program,
-            thread=thread,
-            machine=kernels.program.machine,
-            place=place,
-            locate=seen.locate,
-            translate=seen.translate,
-            translate_many=seen.translate_many,
-            peek=quiet.translate,
-            lookups=self._addresses.lookups,
-            num_programs=len(self._message.target_pe),
-            num_cubes=len(self._message.target_cubes),
-            memory=view if kernels.live else None,
-            queues=self._queues.pe_queues(place),
-            outlines=kernels.outlines,
-            lines=kernels.lines,
-        )

@@ -155,6 +155,10 @@ class AddressModel(ABC):
         """The address that a kernel on a PE gets for a tensor."""
         return Pointer(tensor.layout.va, tensor.owner)
 
+    def pieces(self, tensor: Placed, cube: int, pe: int, seen: Map) -> list[Segment]:  # noqa: ARG002
+        """The pieces of memory behind a tensor for a PE, by rising byte of the tensor. Errors: AddressError."""
+        return seen.translate(tensor.layout.va, tensor.layout.nbytes)
+
 
 class VirtualAddresses(AddressModel):
     """Virtual addressing: one range of pages for each tensor, and a page map for each PE."""
@@ -238,6 +242,11 @@ class PhysicalAddresses(AddressModel):
             extent = Extent.of(tensor.name, tensor.layout.va, tensor.layout.nbytes, entries, tensor.owner)
             self._pointers[id(entries)] = PhysicalPointer(extent)
         return self._pointers[id(entries)]
+
+    def pieces(self, tensor: Placed, cube: int, pe: int, seen: Map) -> list[Segment]:
+        """The shards that the PE uses."""
+        shards = [entry.shard for entry in tensor.entries(cube, pe)]
+        return [piece for shard in shards for piece in seen.translate(shard.pa, shard.nbytes)]
 
 
 class LogicalAddresses(AddressModel):

@@ -15,7 +15,7 @@ from typing import NoReturn
 from kernbench.errors import KernelError
 from kernbench.library import show_path
 
-_HERE = str(Path(__file__).parents[1])
+_OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("tl", "triton"))  # languages of kernels
 
 
 class CompositeError(KernelError, ValueError):
@@ -50,8 +50,8 @@ def kernel_line() -> str:
 
 
 def is_own(file: str) -> bool:
-    """Whether a file belongs to this package."""
-    return file.startswith(_HERE)
+    """Whether a file belongs to a language of kernels, not to a kernel."""
+    return file.startswith(_OWN)
 
 
 def raising_line(error: BaseException, fn: Callable[..., object]) -> str:

@@ -1,0 +1,1 @@
+"""Triton kernels: the language, and how its programs meet the machine."""
