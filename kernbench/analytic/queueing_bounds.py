@@ -90,8 +90,8 @@ def _list_flits(model: ProgramModel, legs: StageTimes, place: np.ndarray, found:
     route, flits = moves.route[kind], -(-moves.nbytes[kind] // machine.flit_bytes)
     step, of = expand_ranges(routes.start[route], routes.start[route + 1])
     stripes = routes.stripes[step]
-    share, lane = expand_ranges(np.zeros_like(stripes), np.minimum(stripes, flits[of]))
-    step, of = step[lane], of[lane]
+    share, crossing = expand_ranges(np.zeros_like(stripes), np.minimum(stripes, flits[of]))
+    step, of = step[crossing], of[crossing]
     stripes, many = routes.stripes[step], count[of]
     number = (flits[of] - share - 1) // stripes + 1  # flits share, share + stripes, ...
     ends = ((flits[of] - 1) % stripes == share).astype(np.int64)

@@ -42,17 +42,19 @@ def station_load(model: ProgramModel) -> Forms:
     at, of = expand_ranges(routes.start[route], routes.start[route + 1])
     step = ways.step[expand_ranges(ways.start[way], ways.start[way + 1])[0]]
     first, flits, count, stripes = stripe[of], ways.flits[way[of]], count[of], ways.stripes[step]
-    share, lane = expand_ranges(np.zeros_like(stripes), stripes)  # `lane` repeats each step for each of its stripes
-    here = (flits[lane] - share - 1) // stripes[lane] + 1  # flits share, share + stripes, ...
-    share, lane, here = (column[here > 0] for column in (share, lane, here))
-    ends = ((flits[lane] - 1) % stripes[lane] == share).astype(np.int64)
-    station = routes.station[at][lane] + (first[lane] + share) % stripes[lane]
+    share, crossing = expand_ranges(
+        np.zeros_like(stripes), stripes
+    )  # `crossing` repeats each step for each of its stripes
+    here = (flits[crossing] - share - 1) // stripes[crossing] + 1  # flits share, share + stripes, ...
+    share, crossing, here = (column[here > 0] for column in (share, crossing, here))
+    ends = ((flits[crossing] - 1) % stripes[crossing] == share).astype(np.int64)
+    station = routes.station[at][crossing] + (first[crossing] + share) % stripes[crossing]
     used, index = np.unique(station, return_inverse=True)
     forms = np.zeros((len(used), len(model.basis)))
     for which, number in ((FULL, here - ends), (LAST, ends)):
-        atom, amount = ways.terms[step[lane], which].T
+        atom, amount = ways.terms[step[crossing], which].T
         cell = index * len(model.basis) + atom
-        forms += _gather(cell, number * count[lane] * amount.astype(np.float64), forms.size).reshape(forms.shape)
+        forms += _gather(cell, number * count[crossing] * amount.astype(np.float64), forms.size).reshape(forms.shape)
     return Forms("station", used, forms)
 
 

@@ -132,7 +132,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     meta = json.loads(kept["meta"].tobytes())
     shape = FAMILIES[meta["family"]].shape(**_frozen(meta.pop("shape")))
     dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
-    times = tuple(Source(port, Origin(*origin) if origin else None, lanes) for port, origin, lanes in meta.pop("times"))
+    times = tuple(Source(port, Origin(*origin) if origin else None, links) for port, origin, links in meta.pop("times"))
     origins = {name: Origin(*origin) for name, origin in meta.pop("origins").items()}
     flow_control = meta.pop("flow_control")
     held = _frozen(meta)

@@ -193,7 +193,7 @@ class BenchRun:
     @property
     def clusters(self) -> int:
         """How many clusters it took: as many as the bench's block_dim, or all if the machine has fewer."""
-        return sum(core.place.lane == 0 for core in self.outcome.device.cores)
+        return sum(core.place.index == 0 for core in self.outcome.device.cores)
 
     def host_copies_us(self) -> dict[str, float]:
         """Times in microseconds: of all arrays to the device before the run, and of the outputs back after it."""

@@ -111,8 +111,8 @@ class ClusterPipes:
                     f"one of them a flag of {max(other.flags) + 1} or more"
                 )
 
-    def end(self, pipe: TPipe, from_cube: bool, lane: int, core: str) -> End:
-        """The side of a core (lane 0: the cube) in the direction from the cube or to it.
+    def end(self, pipe: TPipe, from_cube: bool, index: int, core: str) -> End:
+        """The side of a core (index 0: the cube) in the direction from the cube or to it.
 
         Errors: TPipeError for a direction that the pipe does not have.
         """
@@ -121,9 +121,9 @@ class ClusterPipes:
             raise TPipeError(
                 f"{core}: {pipe} does not lead {'from' if from_cube else 'to'} the cube core; change its direction"
             )
-        key = (pipe, from_cube, lane)
+        key = (pipe, from_cube, index)
         if key not in self.ends:
-            self.ends[key] = End(core, is_producer=(lane == 0) == from_cube)
+            self.ends[key] = End(core, is_producer=(index == 0) == from_cube)
         return self.ends[key]
 
     def take(self, pipe: TPipe, from_cube: bool, index: int, start: int, core: str) -> None:
@@ -159,7 +159,7 @@ class ClusterPipes:
         of_index = (use for use in self.uses if use.index == index)
         return next((use for use in of_index if use.pipe == pipe and use.from_cube == from_cube), None)
 
-    def check_access(self, lane: int, core: str, tensor: GlobalTensor, *, write: bool) -> None:
+    def check_access(self, index: int, core: str, tensor: GlobalTensor, *, write: bool) -> None:
         """A core loads or stores. Errors: TPipeError for a tensor without an address, and for memory of a pipe that is not in a
         slot which the core holds."""
         call = "TSTORE" if write else "TLOAD"
@@ -169,7 +169,7 @@ class ClusterPipes:
         hit = [pipe for pipe in dict.fromkeys(self.pipes.values()) if start < pipe.end and pipe.base < end]
         if not hit:
             return
-        held = [(pipe, own) for (pipe, _, at), own in self.ends.items() if at == lane and own.is_open]
+        held = [(pipe, own) for (pipe, _, at), own in self.ends.items() if at == index and own.is_open]
         if any(own.slot_address <= start and end <= own.slot_address + pipe.slot_bytes for pipe, own in held):
             return
         for pipe, own in held:
@@ -178,13 +178,13 @@ class ClusterPipes:
                     f"{core}: {call} of {end - start:,} bytes at byte {start - own.slot_address:,} of slot {own.count - 1} of "
                     f"{pipe}, whose slots have {pipe.slot_bytes:,} bytes; stay inside the slot"
                 )
-        self._refuse(hit[0], lane, core, max(start, hit[0].base), write=write)
+        self._refuse(hit[0], index, core, max(start, hit[0].base), write=write)
 
-    def _refuse(self, pipe: TPipe, lane: int, core: str, address: int, *, write: bool) -> None:
+    def _refuse(self, pipe: TPipe, index: int, core: str, address: int, *, write: bool) -> None:
         """Errors: TPipeError, always, with what the core did with the slot before."""
         ring, place = divmod((address - pipe.base) // pipe.slot_bytes, pipe.slot_num)
         of_ring = [
-            own for (of, way, at), own in self.ends.items() if of == pipe and at == lane and pipe.ring(way) == ring
+            own for (of, way, at), own in self.ends.items() if of == pipe and at == index and pipe.ring(way) == ring
         ]
         had = [own for own in of_ring if own.count > place]
         first, second = had[0].pair if had else _PAIRS[write]

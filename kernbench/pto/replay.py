@@ -67,5 +67,5 @@ def replay(
 
 
 def _core_type(core: str) -> str:
-    """The type of core whose name a task of some lanes has: of all lanes of a cluster, that of the AIC."""
+    """The type of core whose name a task of some cores has: of all cores of a cluster, that of the AIC."""
     return "aic" if SHAPES[core] in (Shape.AIC, Shape.MIX) else "aiv"

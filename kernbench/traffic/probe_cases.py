@@ -172,7 +172,7 @@ def _count_links(machine: Machine, source: int, kind: RouteKind, memory: int) ->
 def _copies(machine: Machine, places: AscendPlaces) -> Iterable[Case]:
     """Of the host to HBM, and of the first core of each type to L2 and HBM; each writes, then reads."""
     names, memories = machine.node_name, {L2: places.l2, HBM: places.gm_hbm}
-    cube_core, vector_core = (places.core(0, lane).node for lane in (0, 1))
+    cube_core, vector_core = (places.core(0, index).node for index in (0, 1))
     for family, source in ((ASCEND_HOST, places.npu_host), (AIC, cube_core), (AIV, vector_core)):
         for name in [HBM] if family == ASCEND_HOST else [L2, HBM]:
             for kind in ("write", "read"):

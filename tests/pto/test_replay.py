@@ -10,7 +10,7 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.pto.replay import replay
 from kernbench.pto.results.summary import FS_PER_US, summarise
-from kernbench.pto.runtime.scheduler import LANES
+from kernbench.pto.runtime.scheduler import CORES
 from kernbench.pto.tasks.graph import SHAPES, read_graph
 from tests.pto.graphs import random_graph
 
@@ -26,7 +26,7 @@ def test_random_graphs_keep_their_dependencies_and_their_lanes(slots, topology):
             rows[row.task].append(row)
         number = {task.id: at for at, task in enumerate(graph.tasks)}
         for at, task in enumerate(graph.tasks):
-            assert len(rows[at]) == len(task.block_ns) * len(LANES[SHAPES[task.core]])
+            assert len(rows[at]) == len(task.block_ns) * len(CORES[SHAPES[task.core]])
             start = min(row.start_fs for row in rows[at])
             assert all(start > max(row.end_fs for row in rows[number[dep]]) for dep in task.deps)
             for row in rows[at]:

@@ -22,14 +22,14 @@ class Source(NamedTuple):
 
     port: str
     origin: Origin | None
-    lanes: int = 1  # links side by side whose bandwidths the rate adds up
+    links: int = 1  # links side by side whose bandwidths the rate adds up
 
     @property
     def cost(self) -> tuple[str, float]:
         """The time as an amount of a figure: the overhead, or the time of a byte."""
         if self.port.endswith("_fs"):
             return self.port.removesuffix("_fs"), 1
-        return self.port.removesuffix("gbs") + "byte", 1 / self.lanes
+        return self.port.removesuffix("gbs") + "byte", 1 / self.links
 
 
 @dataclass(frozen=True, slots=True)

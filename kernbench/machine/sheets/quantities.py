@@ -29,11 +29,11 @@ class Time(NamedTuple):
 NO_TIME = Time(0)
 
 
-def rate(spec: Model, port: str, lanes: int = 1) -> Rate:
-    """A bandwidth of a checked topology, over `lanes` links side by side."""
+def rate(spec: Model, port: str, links: int = 1) -> Rate:
+    """A bandwidth of a checked topology, over `links` links side by side."""
     part, name = _find(spec, port)
-    origin = Origin(port, lanes) if name in type(part).model_fields else None
-    return Rate(lanes * getattr(part, name), Source(port, origin, lanes))
+    origin = Origin(port, links) if name in type(part).model_fields else None
+    return Rate(links * getattr(part, name), Source(port, origin, links))
 
 
 def time(spec: Model, port: str) -> Time:

@@ -27,11 +27,11 @@ MOST_AHEAD = 1 << 12  # operations that a function writes before they run: one t
 class ClusterProgram:
     """A task on all cores of a cluster: its pipes, its flags, and how many cores have ended."""
 
-    def __init__(self, core: Core, lanes: int) -> None:
+    def __init__(self, core: Core, cores: int) -> None:
         self.device = core.device
         self.name = f"cluster{core.place.cluster}"
-        self.pipes = ClusterPipes(lanes - 1, core.device.settings.flags)
-        self._lanes = lanes
+        self.pipes = ClusterPipes(cores - 1, core.device.settings.flags)
+        self._cores = cores
         self._flags: dict[tuple[int, int], int] = {}  # counters by (flag, vector core)
 
     def flag(self, number: int, vector: int) -> int:
@@ -43,10 +43,10 @@ class ClusterProgram:
 
     def end_core(self) -> bool:
         """A core has ended; returns whether it was the last. Errors: TPipeError as `ClusterPipes.check_end`."""
-        self._lanes -= 1
-        if not self._lanes:
+        self._cores -= 1
+        if not self._cores:
             self.pipes.check_end()
-        return not self._lanes
+        return not self._cores
 
 
 class CoreContext:
@@ -71,7 +71,7 @@ class CoreContext:
     def _run(self, function: Callable[..., object], arguments: list[Any]) -> None:
         """The function, and then what the destructors of its pipes do: wait for the free flags that are still to come."""
         function(self, *arguments)
-        ends = [(pipe, end) for (pipe, _, lane), end in self._program.pipes.ends.items() if lane == self._place.lane]
+        ends = [(pipe, end) for (pipe, _, index), end in self._program.pipes.ends.items() if index == self._place.index]
         for _, end in ends:
             end.has_ended = True
         for pipe, end in ends:
@@ -83,11 +83,11 @@ class CoreContext:
     @property
     def is_cube(self) -> bool:
         """Whether this is the cube core."""
-        return self._place.lane == 0
+        return self._place.index == 0
 
     def get_subblockid(self) -> int:
         """The number of a vector core in its cluster; 0 for the cube core."""
-        return max(self._place.lane - 1, 0)
+        return max(self._place.index - 1, 0)
 
     def resume(self) -> bool:
         """Go on until more rows have to run; returns whether the function has ended."""
@@ -119,7 +119,7 @@ class CoreContext:
 
     def _transfer(self, tensor: GlobalTensor, events: tuple[RecordEvent, ...], *, write: bool) -> None:
         self.TSYNC(*events)
-        self._program.pipes.check_access(self._place.lane, self._place.name, tensor, write=write)
+        self._program.pipes.check_access(self._place.index, self._place.name, tensor, write=write)
         route, stripe = find_route(self._device.machine, self._place, tensor.address, write=write)
         engine = self._place.engines["out" if write else "in"]
         self._thread.move(route, tensor.nbytes, stripe=stripe, done=self._core.done, hold=engine, tag=self._tag)
@@ -249,7 +249,7 @@ class CoreContext:
         return self._record("TFREE")
 
     def _end(self, pipe: TPipe, from_cube: bool) -> End:
-        return self._program.pipes.end(pipe, from_cube, self._place.lane, self._place.name)
+        return self._program.pipes.end(pipe, from_cube, self._place.index, self._place.name)
 
     def _own_bytes(self, tensor: GlobalTensor, split: TileSplitAxis) -> int:
         """The offset of this core's part of a slot: vector cores alone share slots."""

@@ -23,7 +23,7 @@ from kernbench.pto.runtime.clusters import ClusterPool
 from kernbench.pto.runtime.core import Assigned, Core
 from kernbench.pto.runtime.fatal import FatalCode, FatalError
 from kernbench.pto.runtime.ready_queues import ReadyQueues
-from kernbench.pto.runtime.scheduler import EXIT, LANES, Check, Scheduler, cores_of
+from kernbench.pto.runtime.scheduler import CORES, EXIT, Check, Scheduler, cores_of
 from kernbench.pto.settings import SECTION
 from kernbench.pto.tasks.memory import GlobalMemory
 from kernbench.pto.tasks.rings import UNLIMITED, DepPool, HeapRing, TaskRing
@@ -97,8 +97,8 @@ class Device:
 
     def _make_cores(self, places: AscendPlaces, clusters: int) -> list[Core]:
         """The cores in the order of their numbers: all AICs, then the first AIVs of all clusters, then the second."""
-        lanes = range(1 + places.ascend.aiv_per_cluster)
-        found = [places.core(cluster, lane) for lane in lanes for cluster in range(clusters)]
+        indices = range(1 + places.ascend.aiv_per_cluster)
+        found = [places.core(cluster, index) for index in indices for cluster in range(clusters)]
         return [Core(self, index, place) for index, place in enumerate(found)]
 
     def _make_schedulers(self, clusters: int, count: int) -> list[Scheduler]:
@@ -218,8 +218,10 @@ class Device:
         task, found = self.cohorts[0], list[list[Core]]()
         for scheduler in self.schedulers:
             for cluster in scheduler.clusters:
-                lanes = [[core] for core in cluster[1:]] if task.shape == Shape.AIV else [cores_of(cluster, task.shape)]
-                found += [cores for cores in lanes if not any(core.load for core in cores)]
+                groups = (
+                    [[core] for core in cluster[1:]] if task.shape == Shape.AIV else [cores_of(cluster, task.shape)]
+                )
+                found += [cores for cores in groups if not any(core.load for core in cores)]
         return found[: task.blocks] if len(found) >= task.blocks else None
 
     def has_idle(self, shape: Shape) -> bool:
@@ -246,8 +248,8 @@ class Device:
         """The context of a core's function; the cores of one block share a program."""
         task, key = block.task, (block.task.id, block.block)
         if key not in self._coupled:
-            self._coupled[key] = ClusterProgram(core, len(LANES[task.shape]))
-        function = task.kernel.cube if core.place.lane == 0 else task.kernel.vector
+            self._coupled[key] = ClusterProgram(core, len(CORES[task.shape]))
+        function = task.kernel.cube if core.place.index == 0 else task.kernel.vector
         assert function is not None
         return CoreContext(core, self._coupled[key], function, task, block.block)
 

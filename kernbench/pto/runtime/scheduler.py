@@ -20,7 +20,7 @@ from kernbench.pto.tasks.task import Shape, State, Task
 if TYPE_CHECKING:
     from kernbench.pto.runtime.device import Device
 
-LANES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
+CORES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
 NEVER = 1 << 62
 SHAPES = (Shape.MIX, Shape.AIV2, Shape.AIC, Shape.AIV)  # in the order in which the loop looks for them
 WIDE = SHAPES[:2]  # take cores of a cluster together; while such a task waits for its cores, no narrower one gets any
@@ -30,7 +30,7 @@ Check = int | Shape | str  # a core by its place among the thread's own, the que
 
 def cores_of(cluster: Sequence[Core], shape: Shape) -> list[Core]:
     """The cores of a cluster that a block of a shape takes; of a vector task the first that may be one."""
-    return [cluster[lane] for lane in LANES[shape] if lane < len(cluster)]
+    return [cluster[index] for index in CORES[shape] if index < len(cluster)]
 
 
 class _Loop:
@@ -101,7 +101,7 @@ class Scheduler:
         self.time, self.shards = device.settings.time, device.settings.ready_shards
         self._slots = device.settings.core_slots
         self.clusters = clusters
-        self.cores = [core for lane in (0, 1) for cluster in clusters for core in (cluster[:1], cluster[1:])[lane]]
+        self.cores = [core for index in (0, 1) for cluster in clusters for core in (cluster[:1], cluster[1:])[index]]
         self._lane_cores = {
             Shape.AIC: [cluster[0] for cluster in clusters],
             Shape.AIV: [core for cluster in clusters for core in cluster[1:]],
@@ -278,7 +278,7 @@ class Scheduler:
             self.device.announce(COHORT, now_fs)
         task = block.task
         task.blocks_done += 1
-        if task.blocks_done < task.blocks * len(LANES[task.shape]):
+        if task.blocks_done < task.blocks * len(CORES[task.shape]):
             self._spend(Phase.COMPLETE, now_fs, now_fs + time.notify, place, core=core.index)
             return
         task.state = State.COMPLETED
@@ -352,9 +352,9 @@ class Scheduler:
         if cores is None:
             return
         task = device.cohorts.popleft()
-        lanes = [(block, core) for block, each in enumerate(cores) for core in each]
-        at = now_fs + time.lock + time.pop + len(lanes) * time.payload
-        for block, core in lanes:
+        starts = [(block, core) for block, each in enumerate(cores) for core in each]
+        at = now_fs + time.lock + time.pop + len(starts) * time.payload
+        for block, core in starts:
             at += time.store
             core.accept(Assigned(task, block, at, at + time.doorbell), now_fs)
         task.next_block = task.blocks

@@ -28,7 +28,7 @@ PTO2_WORKER_AI_CPU, PTO2_WORKER_ACCELERATOR = Worker.AI_CPU, Worker.ACCELERATOR
 
 
 class Shape(IntEnum):
-    """The lanes of a cluster that a block of a task takes at once; ready queues are by shape."""
+    """The cores of a cluster that a block of a task takes at once; ready queues are by shape."""
 
     AIC = 0
     AIV = 1

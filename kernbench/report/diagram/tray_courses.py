@@ -1,7 +1,7 @@
-"""The courses of wires between the packages of a tray that is drawn in rows: along the lanes between them, with right angles.
+"""The courses of wires between the packages of a tray that is drawn in rows: along the tracks between them, with right angles.
 
 A link from the end of a row to the beginning of the next goes round the row; so does the one that closes a ring. The link
-of a PCIe endpoint to the switch goes up beside the column of its package. No two wires share a lane.
+of a PCIe endpoint to the switch goes up beside the column of its package. No two wires share a track.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from kernbench.machine.view import Wire
     from kernbench.report.diagram.layout import DiagramLayout
 
-OUT = 20.0  # px from a package to its nearest lane
-BENEATH = 30.0  # px from a package to the lane below its label
-LANE = 7.0  # px from one lane to the next
+OUT = 20.0  # px from a package to its nearest track
+BENEATH = 30.0  # px from a package to the track below its label
+TRACK = 7.0  # px from one track to the next
 
 
 class TrayCourses:
@@ -52,9 +52,9 @@ class TrayCourses:
         return next(near, None)
 
     def _lane(self, kind: str, place: float) -> float:
-        """How far the next free lane is from the first one of those that begin at a place."""
+        """How far the next free track is from the first one of those that begin at a place."""
         self._taken[kind, round(place)] += 1
-        return (self._taken[kind, round(place)] - 1) * LANE
+        return (self._taken[kind, round(place)] - 1) * TRACK
 
     def _rise(self, start: Point, package: Rectangle, switch: Point) -> tuple[Point, ...] | None:
         """From an endpoint out of its package, and up between two columns to the switch; None in the first row."""
@@ -70,7 +70,7 @@ class TrayCourses:
         return start, (x, leaves), (beside, leaves), (beside, self._top - OUT), switch
 
     def _go_round(self, start: Point, end: Point, package: Rectangle, other: Rectangle) -> tuple[Point, ...]:
-        """From the east end of a row below it to the west end of another row; what closes the ring has the outer lane."""
-        right, lane = package.right + OUT, package.bottom + BENEATH
-        left = other.left - OUT - (LANE if other.top < package.top else 0.0)
-        return start, (right, start[1]), (right, lane), (left, lane), (left, end[1]), end
+        """From the east end of a row below it to the west end of another row; what closes the ring has the outer track."""
+        right, track = package.right + OUT, package.bottom + BENEATH
+        left = other.left - OUT - (TRACK if other.top < package.top else 0.0)
+        return start, (right, start[1]), (right, track), (left, track), (left, end[1]), end

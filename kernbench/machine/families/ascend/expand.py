@@ -67,11 +67,11 @@ def _add_aicpus(builder: Builder, spec: AscendSpec, at: tuple[float, float]) -> 
 
 def _add_cluster(builder: Builder, spec: AscendSpec, cluster: int, hub: int, at: tuple[float, float]) -> None:
     """Add the cores of a cluster, each with a link in either direction and its engines."""
-    for lane in range(1 + spec.aiv_per_cluster):
-        kind = CUBE if lane == 0 else VECTOR
+    for index in range(1 + spec.aiv_per_cluster):
+        kind = CUBE if index == 0 else VECTOR
         step = spec.cluster_mm / 4
-        place = (at[0] + step * (2 if lane == 0 else 1 + 2 * ((lane - 1) % 2)), at[1] + step * (1 + (lane + 1) // 2))
-        node, name = builder.node(core_name(cluster, lane), kind, place), core_name(cluster, lane)
+        place = (at[0] + step * (2 if index == 0 else 1 + 2 * ((index - 1) % 2)), at[1] + step * (1 + (index + 1) // 2))
+        node, name = builder.node(core_name(cluster, index), kind, place), core_name(cluster, index)
         builder.link(hub, node, EdgeKind.NOC, rate(spec, f"{kind}.read_gbs"), one_way=True)
         builder.link(node, hub, EdgeKind.NOC, rate(spec, f"{kind}.write_gbs"), one_way=True)
         builder.server(name, kind)

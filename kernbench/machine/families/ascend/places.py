@@ -12,9 +12,9 @@ CUBE, VECTOR = "aic", "aiv"
 ENGINES = {CUBE: ("in", "l1", "cube", "out"), VECTOR: ("in", "vector", "out")}  # the servers of a core, besides itself
 
 
-def core_name(cluster: int, lane: int) -> str:
-    """The name of a core: lane 0 of a cluster is its AIC, the others its AIVs."""
-    return f"cluster{cluster}.{CUBE}" if lane == 0 else f"cluster{cluster}.{VECTOR}{lane - 1}"
+def core_name(cluster: int, index: int) -> str:
+    """The name of a core: index 0 of a cluster is its AIC, the others its AIVs."""
+    return f"cluster{cluster}.{CUBE}" if index == 0 else f"cluster{cluster}.{VECTOR}{index - 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class AscendShape:
 
 @dataclass(frozen=True, slots=True)
 class CorePlace:
-    """A core: its name, type, cluster, lane and node, and the ids of its servers, by engine."""
+    """A core: its name, type, cluster, index and node, and the ids of its servers, by engine."""
 
     name: str
     type: str  # "aic" or "aiv"
     cluster: int
-    lane: int
+    index: int
     node: int
     server: int
     engines: Mapping[str, int]
@@ -54,16 +54,16 @@ class AscendPlaces(Places):
         """None: from each part to each other there is one way."""
         return []
 
-    def core(self, cluster: int, lane: int) -> CorePlace:
-        """A core. Errors: InputError for a cluster or lane that the machine lacks."""
-        if not (0 <= cluster < self.ascend.clusters and 0 <= lane <= self.ascend.aiv_per_cluster):
+    def core(self, cluster: int, index: int) -> CorePlace:
+        """A core. Errors: InputError for a cluster or index that the machine lacks."""
+        if not (0 <= cluster < self.ascend.clusters and 0 <= index <= self.ascend.aiv_per_cluster):
             raise InputError(
-                f"the machine has no {core_name(cluster, lane)}; it has clusters 0 to {self.ascend.clusters - 1}, each "
+                f"the machine has no {core_name(cluster, index)}; it has clusters 0 to {self.ascend.clusters - 1}, each "
                 f"with one AIC and AIVs 0 to {self.ascend.aiv_per_cluster - 1}"
             )
-        name, kind = core_name(cluster, lane), CUBE if lane == 0 else VECTOR
+        name, kind = core_name(cluster, index), CUBE if index == 0 else VECTOR
         engines = {engine: self._servers[f"{name}.{engine}"] for engine in ENGINES[kind]}
-        return CorePlace(name, kind, cluster, lane, self._nodes[name], self._servers[name], engines)
+        return CorePlace(name, kind, cluster, index, self._nodes[name], self._servers[name], engines)
 
     def _extent(self) -> str:
         return f"it has clusters 0 to {self.ascend.clusters - 1}"

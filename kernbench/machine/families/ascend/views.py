@@ -32,7 +32,7 @@ def cluster_view(machine: Machine) -> View:
     """One cluster with the network and its memories."""
     places = machine.places
     assert isinstance(places, AscendPlaces)
-    cores = [places.core(0, lane).node for lane in range(1 + places.ascend.aiv_per_cluster)]
+    cores = [places.core(0, index).node for index in range(1 + places.ascend.aiv_per_cluster)]
     nodes = [*cores, machine.node_id["noc"], places.l2, places.gm_hbm]
     return View(
         "cluster",
@@ -50,7 +50,7 @@ def _describe(places: AscendPlaces) -> str:
 
 
 def _area(machine: Machine, places: AscendPlaces, cluster: int) -> Area:
-    nodes = [places.core(cluster, lane).node for lane in range(1 + places.ascend.aiv_per_cluster)]
+    nodes = [places.core(cluster, index).node for index in range(1 + places.ascend.aiv_per_cluster)]
     x, y = machine.node_x_mm[nodes], machine.node_y_mm[nodes]
     return Area(
         f"cluster{cluster}",
