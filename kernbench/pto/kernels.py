@@ -11,8 +11,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import ceil, inf
+from math import ceil
 from statistics import NormalDist
+from sys import float_info
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,7 +134,7 @@ def _check_amounts(what: object, *names: str) -> None:
 
 
 def _is_amount(value: object) -> bool:
-    return is_number(value) and bool(0 <= value < inf)
+    return is_number(value) and bool(0 <= value <= float_info.max)  # whole numbers may be larger than any float
 
 
 Operation = Load | Store | MatMul | Vector

@@ -32,20 +32,19 @@ class End:
         """The calls that begin and end to use a slot."""
         return _PAIRS[self.is_producer]
 
-    def open(self, pipe: TPipe) -> None:
-        """TALLOC or TPOP. Errors: TPipeError if the slot before is still open."""
+    def open(self, pipe: TPipe, call: str) -> None:
+        """A call takes a slot: TALLOC, TPOP, or TPUSH with a tile. Errors: TPipeError if the slot before is still open."""
         if self.is_open:
-            first, second = self.pair
-            raise TPipeError(f"{self.core}: {first} on {pipe} while slot {self.count - 1} is open; call {second} first")
+            _, second = self.pair
+            raise TPipeError(f"{self.core}: {call} on {pipe} while slot {self.count - 1} is open; call {second} first")
         self.is_open = True
         self.count += 1
 
-    def place(self, pipe: TPipe, tensor: GlobalTensor, slot_address: int, own_bytes: int) -> None:
-        """Give a tensor its address in the slot that is open. Errors: TPipeError if it does not fit."""
+    def place(self, pipe: TPipe, tensor: GlobalTensor, slot_address: int, own_bytes: int, call: str) -> None:
+        """Give a tensor its address in the slot that a call has opened. Errors: TPipeError if it does not fit."""
         if own_bytes + tensor.span_bytes > pipe.slot_bytes:
-            first, _ = self.pair
             raise TPipeError(
-                f"{self.core}: {first} of {tensor.span_bytes:,} bytes at byte {own_bytes:,} of slot {self.count - 1} of "
+                f"{self.core}: {call} of {tensor.span_bytes:,} bytes at byte {own_bytes:,} of slot {self.count - 1} of "
                 f"{pipe}, whose slots have {pipe.slot_bytes:,} bytes; give the pipe larger slots, or take a smaller tensor"
             )
         self.slot_address = slot_address
@@ -170,8 +169,16 @@ class ClusterPipes:
         if not hit:
             return
         held = [(pipe, own) for (pipe, _, at), own in self.ends.items() if at == index and own.is_open]
-        if any(own.slot_address <= start and end <= own.slot_address + pipe.slot_bytes for pipe, own in held):
+        inside = [
+            (pipe, own) for pipe, own in held if own.slot_address <= start and end <= own.slot_address + pipe.slot_bytes
+        ]
+        if any(own.is_producer or not write for _, own in inside):
             return
+        for pipe, own in inside:
+            raise TPipeError(
+                f"{core}: TSTORE in slot {own.count - 1} of {pipe}, which {core} has popped; its consumers only load from a "
+                "slot: store to memory that is no pipe's, or push to a pipe that leads the other way"
+            )
         for pipe, own in held:
             if start < own.slot_address + pipe.slot_bytes and own.slot_address < end:
                 raise TPipeError(

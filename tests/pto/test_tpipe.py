@@ -507,7 +507,7 @@ def frees_six(core, base):
         (
             lambda core, base: core.TPUSH(TPipe(0, C2V, 64, 4, base), np.zeros((2, 16), np.float32)),
             idle,
-            "cluster0.aic: TALLOC of 128 bytes at byte 0 of slot 0 of pipe 0 (DIR_C2V), whose slots have 64 bytes; give the "
+            "cluster0.aic: TPUSH of 128 bytes at byte 0 of slot 0 of pipe 0 (DIR_C2V), whose slots have 64 bytes; give the "
             "pipe larger slots, or take a smaller tensor",
         ),
         (
@@ -533,6 +533,12 @@ def frees_six(core, base):
             pops(1),
             "cluster0.aic: TSTORE of 64 bytes at byte 32 of slot 0 of pipe 0 (DIR_C2V), whose slots have 64 bytes; stay inside "
             "the slot",
+        ),
+        (
+            pushes(1),
+            uses("inside STORE"),
+            "cluster0.aiv0: TSTORE in slot 0 of pipe 0 (DIR_C2V), which cluster0.aiv0 has popped; its consumers only load from "
+            "a slot: store to memory that is no pipe's, or push to a pipe that leads the other way",
         ),
         (
             pushes(2),

@@ -174,12 +174,12 @@ class CoreContext:
     ) -> RecordEvent:
         """Begin to push: wait for a free slot and give the tensor its address."""
         self.TSYNC(*events)
-        self._allocate(pipe, tensor, split, ring=0)
+        self._allocate(pipe, tensor, split, ring=0, call="TALLOC")
         return self._record("TALLOC")
 
-    def _allocate(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis, *, ring: int) -> None:
+    def _allocate(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis, *, ring: int, call: str) -> None:
         pipes, end = self._program.pipes, self._end(pipe, self.is_cube)
-        end.open(pipe)
+        end.open(pipe, call)
         index = end.count - 1
         if index >= pipe.slot_num and index % pipe.period == 0:
             self._await(pipe, 1, self.is_cube)
@@ -187,7 +187,7 @@ class CoreContext:
         end.check_credit(pipe)
         at = pipe.address(index, ring)
         pipes.take(pipe, self.is_cube, index, at, self._place.name)
-        end.place(pipe, tensor, at, self._own_bytes(tensor, split))
+        end.place(pipe, tensor, at, self._own_bytes(tensor, split), call)
 
     def TPUSH(
         self, pipe: TPipe, what: GlobalTensor | np.ndarray, split: TileSplitAxis = NO_SPLIT, *events: RecordEvent
@@ -196,7 +196,7 @@ class CoreContext:
         self.TSYNC(*events)
         if isinstance(what, np.ndarray):
             slot = self._tile_tensor(what.shape, name_of(what.dtype), split)
-            self._allocate(pipe, slot, split, ring=pipe.ring(self.is_cube))
+            self._allocate(pipe, slot, split, ring=pipe.ring(self.is_cube), call="TPUSH")
             self.TSTORE(slot, what)
         self._end(pipe, self.is_cube).close(pipe)
         self._signal(pipe, 0, self.is_cube)
@@ -215,11 +215,11 @@ class CoreContext:
 
     def _pop(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis, *, ring: int) -> None:
         end = self._end(pipe, not self.is_cube)
-        end.open(pipe)
+        end.open(pipe, "TPOP")
         self._await(pipe, 0, not self.is_cube)
         at = pipe.address(end.count - 1, ring)
         self._program.pipes.check_pop(pipe, not self.is_cube, end.count - 1, at, self._place.name)
-        end.place(pipe, tensor, at, self._own_bytes(tensor, split))
+        end.place(pipe, tensor, at, self._own_bytes(tensor, split), "TPOP")
 
     def TPOP_TILE(
         self, pipe: TPipe, shape: tuple[int, ...], dtype: str = "f32", split: TileSplitAxis = NO_SPLIT

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from math import inf
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class GraphTask:
     deps: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not all(0 <= ns < inf for ns in self.block_ns):
+        if not all(0 <= ns <= float_info.max for ns in self.block_ns):
             raise InputError(
                 f"task {self.id}: got times of {shorten(self.block_ns)} ns, expected finite ones of 0 or more"
             )
