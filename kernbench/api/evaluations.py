@@ -17,7 +17,7 @@ from kernbench.library import DEFAULT_TOPOLOGY
 from kernbench.machine.setting_names import check_names
 from kernbench.report.tables.text_table import Field
 from kernbench.sweep.grid.ranges import expand_range, is_range
-from kernbench.units import parse_count, unit_of
+from kernbench.units import parse, parse_count, unit_of
 
 Read = Callable[[str, object], object]  # the name of a setting and what was given; errors: ValueError
 _TIMES = re.compile(r"\s*[x×*]\s*")
@@ -29,6 +29,10 @@ def _text(_name: str, given: object) -> str:
 
 def _whole(name: str, given: object) -> int:
     return parse_count(given, unit_of(name))
+
+
+def _time(name: str, given: object) -> float:
+    return parse(given, unit_of(name))
 
 
 def _listed(given: object) -> Sequence[object]:
@@ -62,7 +66,7 @@ def _positive(name: str, given: object) -> int:
     return found
 
 
-TEXT, WHOLE, TEXTS, NUMBERS, SHAPES = _text, _whole, _texts, _numbers, _shapes
+TEXT, WHOLE, TIME, TEXTS, NUMBERS, SHAPES = _text, _whole, _time, _texts, _numbers, _shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,28 @@ EVALUATIONS = {
         },
         progress="{topology} {M} x {K} x {N} {dtype} {fidelity} {layout}  {cycles:,.0f} cycles, {error:+.1%}",
         summary="kernbench.evaluation.chip_gemm:summarise",
+        topology="wormhole_n150,blackhole_p150",
+    ),
+    "chips": Evaluation(
+        settings={"operations": TEXTS, "longest_ns": TIME, "file": TEXT},
+        run="kernbench.evaluation.chips:evaluate_chips",
+        point="kernbench.evaluation.chips:POINT",
+        plot="kernbench.report.figures.measured:plot_chips",
+        shown={
+            "topology": Field("chip", rank=4),
+            "operation": Field("operation"),
+            "case": Field("operands"),
+            "cores": Field("cores", "d"),
+            "dtype": Field("format", rank=5),
+            "fidelity": Field("fidelity", rank=3),
+            "layout": Field("layout", rank=2),
+            "simulated_ns": Field("simulated ns", ",.0f"),
+            "measured_ns": Field("measured ns", ",.0f"),
+            "error": Field("error", "+.1%"),
+            "bottleneck": Field("bottleneck", rank=1),
+        },
+        progress="{operation} {case} on {cores} cores  {simulated_ns:,.0f} ns, {error:+.1%}",
+        summary="kernbench.evaluation.chips:summarise",
         topology="wormhole_n150,blackhole_p150",
     ),
     "tpu": Evaluation(

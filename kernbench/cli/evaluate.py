@@ -71,6 +71,9 @@ def command(
     chip-gemm: simulated matrix products against published ones of two chips (largest=2048: the largest side;
     dtypes=bfloat16,bfloat8_b,bfloat4_b; chip=n150: the one with which another topology is compared).
 
+    chips: operations of measured networks, and these products, against the times of their kernels (operations=matmul,unary;
+    longest_ns=100us: leave out what took longer; file=mine.csv: another table of operations).
+
     tpu: layers of Llama-3.1-8B on a systolic machine against times measured on a TPU v6e (layers=mlp,lm_head; tokens=16,2048).
     """
     from kernbench.api.evaluations import find_evaluation, find_part

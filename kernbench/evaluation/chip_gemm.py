@@ -61,6 +61,7 @@ def evaluate_chip_gemm(
     *,
     chip: str = "",
     largest: int = 0,
+    longest_cycles: int = 0,
     dtypes: Sequence[str] | None = None,
     overrides: Mapping[str, object] | None = None,
     mode: str = "hybrid",
@@ -70,7 +71,8 @@ def evaluate_chip_gemm(
     """Run the published products of each topology's chip; a row each, with the columns of `COLUMNS`.
 
     `topology` may be several, with commas. `chip` is the one with which another topology is compared. Sides are at most
-    `largest` (0: all), formats some of `dtypes`. `overrides` are fields of the topology. `on_row` is called with each row.
+    `largest` (0: all), published cycles at most `longest_cycles` (0: any), formats some of `dtypes`. `overrides` are fields of
+    the topology. `on_row` is called with each row.
     Errors: InputError for a topology of no chip, or if no product is left; RunError when a check of the numbers fails.
     """
     import polars
@@ -78,7 +80,9 @@ def evaluate_chip_gemm(
     published = [
         one
         for one in read_published()
-        if (not largest or max(one["M"], one["K"], one["N"]) <= largest) and (dtypes is None or one["dtype"] in dtypes)
+        if (not largest or max(one["M"], one["K"], one["N"]) <= largest)
+        and (not longest_cycles or one["device_cycles"] <= longest_cycles)
+        and (dtypes is None or one["dtype"] in dtypes)
     ]
     chosen = [
         (name, one)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.evaluation import chip_gemm, tpu
+from kernbench.evaluation import chip_gemm, chips, tpu
 from kernbench.report import colours
 from kernbench.report.figures import style
 from kernbench.report.figures.evaluation_table import check_table
@@ -22,6 +22,12 @@ def plot_chip_gemm(table: polars.DataFrame, directory: Path) -> list[Path]:
     check_table(table, chip_gemm.COLUMNS, "chip GEMM", "chip-gemm")
     groups = [f"{row['chip']} {row['dtype']} {row['fidelity']}, {row['program']}" for row in table.to_dicts()]
     return plot_errors(table, directory, groups, "device_cycles", "published cycles", "of matrix products")
+
+
+def plot_chips(table: polars.DataFrame, directory: Path) -> list[Path]:
+    """Draw `error` of operations on chips, against measured times. As `plot_errors`."""
+    check_table(table, chips.COLUMNS, "chips", "chips")
+    return plot_errors(table, directory, table["operation"].to_list(), "measured_ns", "measured time", "of operations")
 
 
 def plot_tpu(table: polars.DataFrame, directory: Path) -> list[Path]:
