@@ -14,8 +14,7 @@ import numpy as np
 
 from kernbench.program.ops import NONE, Op
 from kernbench.program.plan_template import PlanTemplate, Stripes, placeholder
-from kernbench.tl.lowering.plan_outline import SERVERS
-from kernbench.tl.lowering.stages import Stages
+from kernbench.tl.lowering.plan_outline import SERVERS, Stages
 from kernbench.tl.lowering.tiling import grid_elements, grid_index, plan_gemm
 
 if TYPE_CHECKING:
