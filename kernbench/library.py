@@ -26,6 +26,7 @@ CODE = (
     "benches/pto",
     "benches/tanto",
     "benches/tanto/kernels",
+    "benches/triton",
     "models",
 )  # the folders that hold Python files
 # The machines of commands that name none: of benches, of Tanto programs, of task graphs.

@@ -15,7 +15,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
@@ -31,9 +31,11 @@ from kernbench.python_text import Written
 from kernbench.runs.declared_benches import DeclaredBench, DeclaredFile, read_declared
 from kernbench.runs.parameter_docs import split_docstring
 from kernbench.schema.scalars import Scalar, read_parameter
+from kernbench.triton.language.modules import importable
 from kernbench.units import unit_of
 from kernbench.user_modules import execute, is_read, line_of, looking, raised
 
+TRITON_FOLDER = "benches/triton"  # benches of kernels of Triton, which have names and commands like all others
 TANTO = "tanto-"  # what names of benches of Tanto programs begin with
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -236,16 +238,19 @@ def list_tanto_benches() -> list[Bench]:
 def replaces_shipped(b: Bench) -> bool:
     """Whether a bench has the name of one that came with KernBench, and its file is another."""
     ours = (library.shipped() / "benches").resolve()
-    if b.file.parent == ours or not ours.is_dir():
+    if b.file.parent in (ours, ours / "triton") or not ours.is_dir():
         return False
-    return any(library.differs(b.file, path) for path in sorted(ours.glob("[!_.]*.py")) if _declares(path, b.name))
+    shipped = [path for folder in (ours, ours / "triton") for path in sorted(folder.glob("[!_.]*.py"))]
+    return any(library.differs(b.file, path) for path in shipped if _declares(path, b.name))
 
 
 def _search(kind: str = "benches", name: str | None = None) -> tuple[dict[str, Bench], list[_Skipped]]:
     """The benches of a kind by name, and what is skipped. With a name, files that do not declare it are not run."""
     found: dict[str, Bench] = {}
     skipped: list[_Skipped] = []
-    for folder in dict.fromkeys(folder.resolve() for folder in library.folders(kind)):
+    kinds = ("benches", TRITON_FOLDER) if kind == "benches" else (kind,)
+    places = (folder.resolve() for one in kinds for folder in library.folders(one))
+    for folder in dict.fromkeys(places):
         benches, unusable = _in_folder(folder, name)
         found = benches | found
         skipped += unusable
@@ -366,13 +371,20 @@ def _benches_of(path: Path, only: str | None) -> tuple[Bench, ...]:
 def _execute(path: Path) -> tuple[Bench, ...]:
     before = len(_loading)
     try:
-        execute(path, "benches", "bench file")
+        with importable() if _imports_triton(path) else nullcontext():
+            execute(path, "benches", "bench file")
     finally:
         registered = tuple(_loading[before:])
         del _loading[before:]
     if not registered:
         raise _without_bench(path)
     return tuple(_by_name(registered).values())
+
+
+def _imports_triton(path: Path) -> bool:
+    return (
+        library.is_file(path) and re.search(rb"^\s*(import|from) triton\b", path.read_bytes(), re.MULTILINE) is not None
+    )
 
 
 def _without_bench(path: Path) -> InputError:

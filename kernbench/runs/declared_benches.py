@@ -58,7 +58,7 @@ def read_declared(path: Path) -> DeclaredFile:
 def find_declared() -> dict[str, dict[str, tuple[str, ...]]]:
     """The benches that files declare by a constant name, with the values that each parameter is known to take, as texts."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for kind in ("benches", "benches/tanto"):
+    for kind in ("benches", "benches/triton", "benches/tanto"):
         for folder in library.folders(kind):
             for path in sorted(folder.glob("[!_.]*.py")):
                 with suppress(KernBenchError):

@@ -7,10 +7,8 @@ together: such groups of fields are simulated too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from math import comb, inf
 from numbers import Real
@@ -18,25 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.arrays import expand_ranges
-from kernbench.engine.batch import Batch, Runs
-from kernbench.engine.batch_times import batch_times
-from kernbench.engine.session import Session
-from kernbench.errors import DeadlockError, InputError, shorten
-from kernbench.machine.intents import EdgeKind
-from kernbench.machine.variant import make_variant
+from kernbench.engine.batch import Runs
+from kernbench.errors import InputError, shorten
 from kernbench.notebook import html_table
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import Op
 from kernbench.runs.metrics import latency_fs
+from kernbench.runs.repetitions import Repetitions, used_fields
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.engine.progress import OnRuns, OnStage
+    from kernbench.engine.session import Session
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
     from kernbench.parts.derived import Origin
     from kernbench.program.program import Program
-    from kernbench.program.thread import Thread
 
 GROUPED = 4  # fields of which all groups are tried: those that gain most or whose parts are busiest
 GAIN = 0.005  # of the latency: what a group gains beyond its members, if it is listed
@@ -129,7 +123,7 @@ def find_what_if(
     if not fields or not base_fs:
         return WhatIf(factor, base_fs / FS_PER_NS, ())
     faster = {field: _faster(origins[field], machine.figures[field], factor) for field in fields}
-    runs = _Repetitions(program, _launches_of(program, launches), faster, on_stage, on_runs)
+    runs = _Repetitions(program, launches, faster, on_stage, on_runs)
     if runs.base_fs != base_fs:
         return None
     try:
@@ -170,11 +164,11 @@ class _Repetitions:
         on_stage: OnStage,
         on_runs: OnRuns,
     ) -> None:
-        self._program, self._launches, self._faster = program, launches, faster
+        self._machine, self._faster = program.machine, faster
         self._on_runs, self._done = on_runs, 0
         self._total = 1 + len(faster) + sum(comb(min(len(faster), GROUPED), size) for size in range(2, GROUPED + 1))
         on_stage("what if: repeating the run")
-        self._batch = None if program.machine.flow_control else Batch(program)
+        self._repetitions = Repetitions(program, launches)
         ((self.base_fs, self._left),) = self._run([()])  # as it is: latency, and what waits for ever
 
     def find_gains(self, changed: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
@@ -187,77 +181,20 @@ class _Repetitions:
 
     def _run(self, changed: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
         """The latency (fs) of each run, and how much waits for ever at its end, as queues that nobody reads."""
-        runs = self._run_alone(changed) if self._batch is None else self._run_together(self._batch, changed)
-        found = list[tuple[int, int]]()
-        for some in runs:
-            found += some
-            self._tell(len(found))
-        self._done += len(found)
-        return found
-
-    def _run_together(self, batch: Batch, changed: Sequence[tuple[str, ...]]) -> Iterator[Iterable[tuple[int, int]]]:
-        machine = self._program.machine
         values = {
-            field: np.array([new if field in fields else machine.figures[field] for fields in changed])
+            field: np.array([new if field in fields else self._machine.figures[field] for fields in changed])
             for field, new in self._faster.items()
         }
-        for runs in batch.run(batch_times(self._program, machine.origins(), values), self._tell):
-            yield zip(latency_fs(runs, self._launches).tolist(), runs.left.tolist(), strict=True)
-
-    def _run_alone(self, changed: Sequence[tuple[str, ...]]) -> Iterator[Iterable[tuple[int, int]]]:
-        """On a machine with credits; a run in which packets stand still leaves a number that no other run leaves."""
-        for run, fields in enumerate(changed):
-            machine = make_variant(self._program.machine, {field: self._faster[field] for field in fields})
-            session = Session(self._program.on(machine))
-            try:
-                session.run(on_progress=partial(self._tell, run))
-            except DeadlockError:
-                yield [(0, NONE)]
-                continue
-            yield [(int(latency_fs(Runs.of(session), self._launches)[0]), len(session.waiting))]
-
-    def _tell(self, run: int, served: int = 0, known: int = 1, _now_fs: int = 0) -> None:
-        done = self._done + run + served / known
-        self._on_runs(min(done, self._total), self._total)
+        found = self._repetitions.run(
+            values, lambda done: self._on_runs(min(self._done + done, self._total), self._total)
+        )
+        self._done += len(found)
+        return found
 
 
 def _faster(origin: Origin, value: float, factor: float) -> float:
     """The value of a field where its part is faster: a higher rate, or a shorter time."""
     return value / factor if origin.factor is None else value * factor
-
-
-def _launches_of(program: Program, launches: Sequence[Launch]) -> list[Launch]:
-    """Launches whose rows are found in the threads of another program with the same threads."""
-
-    def moved(place: tuple[Thread, int]) -> tuple[Thread, int]:
-        return program.threads[place[0].id], place[1]
-
-    found: list[Launch] = []
-    for launch in launches:
-        own = copy(launch)
-        own.issued, own.completed = moved(launch.issued), moved(launch.completed)
-        found.append(own)
-    return found
-
-
-def used_fields(program: Program) -> frozenset[str]:
-    """The fields of the topology that any time of a program follows from."""
-    machine = program.machine
-    origins, tables = machine.origins(), machine.routing.tables()
-    named = {name for terms in program.durations for name, _ in terms}
-    found = {origin.field for name, origin in origins.figures.items() if name in named}
-    entries = program.op.values
-    routes = np.flatnonzero(np.bincount(entries[entries[:, 0] == Op.MOVE, 1]))
-    steps, _ = expand_ranges(tables.start[routes], tables.end[routes])
-    charged = machine.routing.overhead_stations()[steps]
-    stations = tables.station[steps]
-    of_charged = origins.overhead[charged[charged != NONE]]
-    found_at = np.concatenate([origins.service[stations], origins.turn[stations], of_charged])
-    if machine.flow_control:  # all routers have the cycle of the fastest link
-        between = machine.edge_kind != EdgeKind.PE
-        found_at = np.concatenate([found_at, origins.service[: machine.edge_count][between]])
-    numbers: list[int] = np.unique(found_at[found_at != NONE]).tolist()
-    return frozenset(found | {origins.known[at].field for at in numbers})
 
 
 def busy_shares(session: Session, fields: frozenset[str]) -> dict[str, float]:

@@ -17,6 +17,7 @@ class Kernel:
     def __init__(self, body, grid, compute=None, dealing=None):
         self.__name__, self.code, self.grid = body.__name__, body, (*grid, 1, 1)[:3]
         self.dealing = dealing or Dealing()
+        self.remarks = ()
         self._compute = compute
 
     def bind(self, args):

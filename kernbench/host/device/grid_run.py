@@ -51,6 +51,7 @@ class GridRun:
         self._placed = list(self._tensors.values())
         for placed in self._placed:
             _check_layout(placed)
+        kernels.tell_once(kernel.remarks)
         number = {va: at for at, va in enumerate(self._tensors)}
         kernel.bind([self._as_argument(arg, number) for arg in message.args])
         self._scripts: Scripts | None = None
@@ -79,7 +80,10 @@ class GridRun:
         kernels.run_in_steps(thread, place, lambda: launch.attempt(thread, steps.resume, complete))
 
     def finish(self, launch: Launch) -> None:
-        """Note the numbers of a launch that was lowered at the row of its completion."""
+        """Note the numbers of a launch that was lowered at the row of its completion, and drop what recorded it."""
+        self._scripts = None
+        if self._kernels.grid_facts is not None:
+            self._kernels.grid_facts.works.forget_plans()
         if self._failure is None:
             thread, row = launch.completed
             self._kernels.memory.note_numbers(thread, row, self._message.kernel_ref, self._store_numbers)
@@ -266,9 +270,9 @@ class _PeThread:
         """Append the rows of a program."""
         thread, works = self.thread, self._facts.works
         if len(rows.pipes):
-            templates = [works.template(work) for work in script.works]
-            first = self._program.plans_from(templates, self._servers, [works.note(work) for work in script.works])
-            rows.rows[rows.pipes, PLAN] = first + np.arange(len(templates))
+            plans = works.plans(script.works)
+            first = self._program.plans_from(plans.templates, self._servers, plans.notes)
+            rows.rows[rows.pipes, PLAN] = first + np.arange(len(plans.templates))
         thread.sources.rows.frombytes((rows.lines[:, 0] + thread.row_count).tobytes())
         thread.sources.lines.frombytes(np.ascontiguousarray(rows.lines[:, 1]).tobytes())
         thread.extend(rows.rows.tobytes())

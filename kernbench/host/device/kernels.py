@@ -7,7 +7,8 @@ known only when it has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
@@ -48,6 +49,7 @@ class Kernels:
         self.descriptions: Descriptions | None = None
         self.records_together = True  # programs of a grid that do the same; False is for tests
         self.runs_nothing = False  # on a device that only records
+        self._remarked: set[str] = set()
 
     def prepare(
         self, message: KernelLaunch, kernel: Callable[..., Any] | GridKernel, home: Sip, queues: Ipcq
@@ -58,6 +60,13 @@ class Kernels:
         from kernbench.host.device.grid_run import GridRun
 
         return GridRun(self, message, kernel, home)
+
+    def tell_once(self, remarks: Sequence[str]) -> None:
+        """Warn of what has no meaning here, of each once a run."""
+        for remark in remarks:
+            if remark not in self._remarked:
+                self._remarked.add(remark)
+                warnings.warn(remark, stacklevel=2)
 
     def need_live(self, kernel: str) -> None:
         """Note that a kernel has to run live. Errors: InputError on a device that runs nothing."""

@@ -24,6 +24,7 @@ from kernbench.host.torch.distributed import Distributed
 from kernbench.host.torch.runtime import Expectation, Reference, Runtime
 from kernbench.host.torch.tensor import Tensor
 from kernbench.tl.registry import find_kernel
+from kernbench.triton.lowering.grid_kernel import GridLaunch
 
 if TYPE_CHECKING:
     from kernbench.host.device.buffer import Buffer
@@ -184,20 +185,39 @@ class RuntimeContext(Namespace):
 
     # Running
 
-    def launch(self, name: str, fn: Any = None, *args: Any, start_ns: float | None = None) -> Launch:
+    def launch(
+        self,
+        name: str,
+        fn: Any = None,
+        *args: Any,
+        start_ns: float | None = None,
+        dealing: str | None = None,
+        order: str | None = None,
+        **options: Any,
+    ) -> Launch:
         """Run a kernel on every PE that holds any of its tensors (on all of the SIP if it has none); not waited for.
 
         These are the first PEs of the first cubes, as many as the tensor on most cubes and the one on most PEs have.
 
         A kernel that is registered, as by an earlier launch, may be left out: `launch(name, *args)`.
-        A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them.
-        No PE starts before `start_ns` of simulated
+        A kernel of Triton comes with its grid, `kernel[grid]`; its constants and `num_stages` are `options`, and `dealing`
+        and `order` say how its programs are dealt to PEs. A tensor argument reaches other kernels as the address at which it
+        begins, a tuple of tensors as a tuple of them. No PE starts before `start_ns` of simulated
         time. The `response` of the launch is None until the host has waited. Errors: InputError for tensors of another
         SIP, or that are no tensors at all; KernelError when the kernel raises.
         """
         if not isinstance(name, str):
             raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
-        if not callable(fn):
+        if isinstance(fn, GridLaunch):
+            fn = fn.prepare_launch(args, options, dealing, order)
+            args = fn.arguments
+        elif options or dealing or order:
+            named = [*options, *(name for name, given in (("dealing", dealing), ("order", order)) if given)]
+            raise InputError(
+                f"launch of {name!r} got {', '.join(named)}, but only kernels of Triton take arguments by name; "
+                "give the values behind the kernel"
+            )
+        elif not callable(fn):
             args, fn = args if fn is None else (fn, *args), find_kernel(name)
         sip = self.runtime.current_sip
         layouts = [tensor.layout for tensor in _tensors_in(args)]

@@ -8,6 +8,7 @@ numbers (a branch, an address) ends the recording: such kernels run live, with t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,13 +83,11 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def zeros(self) -> np.ndarray:
         """Zeros of its shape and type, without room."""
-        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
+        return zeros_of(self.shape, self.dtype)
 
     def astype(self, dtype: Any, **_: Any) -> BlockArray:
         """Another type, into which the engine converts as it reads or writes."""
-        return self.seen(
-            lambda x: x.astype(dtype) if self.data is not None else np.broadcast_to(np.zeros((), dtype), x.shape)
-        )
+        return self.seen(lambda x: x.astype(dtype) if self.data is not None else zeros_of(x.shape, np.dtype(dtype)))
 
     def view(self, dtype: Any = None) -> BlockArray:
         """As numpy's."""
@@ -160,6 +159,8 @@ class BlockArray(NDArrayOperatorsMixin):
         return self._recorder.apply(name, function, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is np.shape:
+            return self.shape
         if function in _PLAIN:
             return function(*_zeros(args), **kwargs)
         if function in _VIEWS:
@@ -181,6 +182,12 @@ class BlockArray(NDArrayOperatorsMixin):
     def _along(self, name: str, axis: Any, options: dict[str, Any]) -> Any:
         function: Callable[..., Any] = getattr(np, name)
         return self._recorder.apply(name, function, (self,), {"axis": axis, **options})
+
+
+@lru_cache(maxsize=1024)
+def zeros_of(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Zeros of a shape and a type, without room."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 def _zeros(args: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,11 +23,22 @@ class TensorArgument:
         self.number, self.name, self.elements, self.dtype = number, name, elements, dtype
 
 
+class GridLaunch(ABC):
+    """A kernel with its grid, as a bench hands it to `torch.launch`."""
+
+    @abstractmethod
+    def prepare_launch(
+        self, args: Sequence[Any], options: Mapping[str, Any], dealing: str | None, order: str | None
+    ) -> Any:
+        """The `GridKernel` of a launch, whose `arguments` go to the device. Errors: InputError."""
+
+
 class GridKernel(Protocol):
     """A kernel that was given its grid and its arguments, but for the tensors, which it finds by their numbers."""
 
     __name__: str
     dealing: Dealing
+    remarks: Sequence[str]  # sentences on arguments that have no meaning here
 
     @property
     def grid(self) -> tuple[int, int, int]:

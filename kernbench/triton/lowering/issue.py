@@ -19,7 +19,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NoReturn
 
-from kernbench.tl.language.scratch import ALIGN_BYTES
+from kernbench.tl.language.context_base import ALIGN_BYTES
 from kernbench.tl.lowering.plan_outline import SERVERS
 from kernbench.triton.lowering.script import Access, Script
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.triton.lowering.recorder import Recorder, as_numbers
+from kernbench.triton.lowering.recorder import Recorder, as_numbers, shape_of
 
 if TYPE_CHECKING:
     from kernbench.triton.lowering.script import Script
@@ -31,7 +31,7 @@ class LiveRecorder(Recorder):
         """The numbers in memory now."""
         self.meet()
         held = as_numbers(offsets)
-        shape = np.broadcast_shapes(np.shape(held), np.shape(as_numbers(mask)) if mask is not None else ())
+        shape = np.broadcast_shapes(shape_of(held), shape_of(mask) if mask is not None else ())
         at = np.broadcast_to(held, shape)
         if mask is None:
             return self._numbers[tensor][at].astype(dtype, copy=False)
@@ -48,7 +48,7 @@ class LiveRecorder(Recorder):
         if mask is None:
             self._numbers[tensor][at] = numbers
             return
-        shape = np.broadcast_shapes(at.shape, np.shape(as_numbers(mask)))
+        shape = np.broadcast_shapes(at.shape, shape_of(mask))
         holds = np.broadcast_to(as_numbers(mask), shape)
         self._numbers[tensor][np.broadcast_to(at, shape)[holds]] = np.broadcast_to(numbers, shape)[holds]
 

@@ -81,7 +81,7 @@ class Recorder:
         """A block of elements of a tensor, at offsets of elements, where the mask holds."""
         line = self._line()
         addresses = self._blocks(offsets, mask)
-        shape = np.broadcast_shapes(np.shape(offsets), np.shape(mask) if mask is not None else ())
+        shape = np.broadcast_shapes(shape_of(offsets), shape_of(mask) if mask is not None else ())
         access = self._access(tensor, offsets, mask, line, write=False)
         self.issuer.control()
         if access is None:
@@ -115,7 +115,7 @@ class Recorder:
     ) -> Any:
         """An atomic of a block; `perform(array, flat offsets, mask)` does it on the numbers and returns the old ones."""
         line = self._line()
-        shape = np.broadcast_shapes(np.shape(offsets), *(np.shape(one) for one in values))
+        shape = np.broadcast_shapes(shape_of(offsets), *map(shape_of, values))
         access = self._access(tensor, offsets, mask, line, write=True)
         self.issuer.control()
         if access is None:
@@ -148,13 +148,13 @@ class Recorder:
         inputs = list(_arrays_in(args))
         shape, dtype = self._find_shape(name, function, args, options, inputs)
         data = self._compute(function, args, options)
-        if all(np.size(one) == 1 for one in inputs) and prod(shape) == 1:
+        if prod(shape) == 1 and all(one.size == 1 for one in inputs):
             for block in self._blocks(*inputs):
                 self.issuer.use(block)
             self.issuer.control()
             return self._made(shape, dtype, None, data)
         blocks = self._blocks(*inputs)
-        elements = max([prod(shape), *(int(np.size(one)) for one in inputs)])
+        elements = max([prod(shape), *(one.size for one in inputs)])
         bits = max(_bits(dtype), *(_bits(one.dtype) for one in inputs if isinstance(one, BlockArray)))
         nbytes = prod(shape) * dtype.itemsize
         work = BlockWork(name, elements, min(bits, 32), sum(block.room.nbytes for block in blocks), nbytes)
@@ -162,8 +162,8 @@ class Recorder:
 
     def dot(self, a: Any, b: Any, acc: Any, dtype: np.dtype, compute: Callable[[], Any], bits: int) -> Any:
         """a @ b, plus `acc`; `compute` does it where all numbers are known; `bits` are those of an operand."""
-        *batch, m, k = np.shape(a)
-        n = np.shape(b)[-1]
+        *batch, m, k = shape_of(a)
+        n = shape_of(b)[-1]
         shape = (*batch, m, n)
         accumulates = isinstance(acc, BlockArray) and acc.block is not None
         count = prod(batch)
@@ -265,7 +265,7 @@ class Recorder:
         key = (
             name,
             str(options),
-            *((np.shape(one), getattr(one, "dtype", type(one)), isinstance(one, BlockArray)) for one in inputs),
+            *((one.shape, one.dtype, isinstance(one, BlockArray)) for one in inputs),
             str([one for one in args if not isinstance(one, (BlockArray, Grouped, np.ndarray, list, tuple))]),
         )
         found = self._shapes.get(key)
@@ -274,6 +274,11 @@ class Recorder:
                 made = np.asarray(function(*_stand_ins(args), **options))
             found = self._shapes[key] = made.shape, made.dtype
         return found
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an array or a number."""
+    return getattr(x, "shape", ())
 
 
 def as_numbers(x: Any) -> Any:

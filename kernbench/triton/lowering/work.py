@@ -14,12 +14,11 @@ import numpy as np
 
 from kernbench.program.ops import NONE, Op
 from kernbench.program.plan_template import PlanTemplate, Stripes, placeholder
-from kernbench.tl.lowering.plan_outline import SERVERS
-from kernbench.tl.lowering.stages import Stages
+from kernbench.tl.lowering.plan_outline import SERVERS, Stages
 from kernbench.tl.lowering.tiling import grid_elements, grid_index, plan_gemm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from kernbench.machine.costs import Costs, Terms
     from kernbench.program.program import Program
@@ -51,6 +50,14 @@ class DotWork(NamedTuple):
 Work = BlockWork | DotWork
 
 
+class Plans(NamedTuple):
+    """The plans of a script's commands."""
+
+    works: Sequence[Work]  # kept, so that its identity stays its own
+    templates: list[PlanTemplate]
+    notes: list[Mapping[str, Any]]
+
+
 class Works:
     """The plan templates of a program's commands, each made once."""
 
@@ -62,6 +69,7 @@ class Works:
         self._burst_bytes = int(figures["hbm.burst_bytes"])
         self._templates: dict[Work, PlanTemplate] = {}
         self._notes: dict[Work, Mapping[str, Any]] = {}
+        self._plans: dict[int, Plans] = {}  # by the identity of a script's works
         self.tags: dict[Work, int] = {}  # of the row that starts a plan
 
     def template(self, work: Work) -> PlanTemplate:
@@ -75,6 +83,18 @@ class Works:
             places = Stripes(np.zeros((0, 3), np.int64), self._burst_bytes)
             found = self._templates[work] = PlanTemplate.of(rows, token_start, tags, places)
         return found
+
+    def plans(self, works: Sequence[Work]) -> Plans:
+        """The plans of the commands of a script, in its order; a script has the same ones for all its programs."""
+        found = self._plans.get(id(works))
+        if found is None:
+            templates = [self.template(work) for work in works]
+            found = self._plans[id(works)] = Plans(works, templates, [self.note(work) for work in works])
+        return found
+
+    def forget_plans(self) -> None:
+        """Drop the plans of scripts that have been written."""
+        self._plans.clear()
 
     def note(self, work: Work) -> Mapping[str, Any]:
         """What the op log shows of a command."""

@@ -1,0 +1,74 @@
+"""Figures of a machine that are not certain, and between what ends each may be.
+
+A figure is uncertain if its sheet or its topology gives a range, or if its source begins with `chosen`: then nobody has
+published it, and it may be a fifth less or more. What somebody sets for a run is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernbench.machine.sheets.field_values import FieldValue, show_topology
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+CHOSEN = "chosen"
+SHARE = 0.2  # of a chosen figure without a range: how much less or more it may be
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainFigure:
+    """A figure that may be anything between two ends, in the unit of its field."""
+
+    field: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    source: str
+    ranged: bool  # whether the ends are stated; else they are SHARE below and above
+
+    @property
+    def shown_range(self) -> str:
+        """Its ends in words."""
+        return f"{self.low:.6g} … {self.high:.6g} {self.unit}".rstrip() if self.ranged else f"± {SHARE:.0%}"
+
+
+def find_uncertain(topology: str | Path, overrides: Mapping[str, object] | None = None) -> dict[str, UncertainFigure]:
+    """The uncertain figures of a topology by their fields: numbers, but for chosen ones that are 0 and have no range.
+
+    Errors: InputError as `load_machine`.
+    """
+    found = (_read(one) for one in show_topology(topology, overrides).all_fields)
+    return {one.field: one for one in found if one is not None}
+
+
+def uncertain_of(machine: Machine) -> dict[str, UncertainFigure]:
+    """The uncertain figures of a machine from which times alone follow, and those with a range; see `find_uncertain`.
+
+    A chosen figure that decides more than times, such as a number of channels, is uncertain only between ends that a sheet
+    states.
+    """
+    fields = machine.origins().fields
+    found = find_uncertain(machine.file, machine.overrides)
+    return {name: one for name, one in found.items() if one.ranged or name in fields}
+
+
+def is_chosen(source: str) -> bool:
+    """Whether a source says that the figure is ours."""
+    return source.startswith(CHOSEN)
+
+
+def _read(one: FieldValue) -> UncertainFigure | None:
+    if isinstance(one.value, bool) or not isinstance(one.value, int | float):
+        return None
+    if one.range is not None:
+        return UncertainFigure(one.path, one.value, *one.range, one.field.unit, one.source, ranged=True)
+    if not is_chosen(one.source) or not one.value:
+        return None
+    ends = one.value * (1 - SHARE), one.value * (1 + SHARE)
+    return UncertainFigure(one.path, one.value, *ends, one.field.unit, one.source, ranged=False)

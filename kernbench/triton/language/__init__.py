@@ -1,0 +1,1 @@
+"""The language of Triton kernels: blocks, pointers, functions, jit."""

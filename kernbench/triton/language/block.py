@@ -1,0 +1,222 @@
+"""Blocks and pointers of a kernel, with the operators of Triton's tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernbench.tl.language.errors import fail
+from kernbench.triton.language.types import dtype, named, of_number, pointer_type, promote
+
+NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_)
+
+
+class tensor:
+    """A block or a scalar: `data` is an array of numpy, or one that is recorded."""
+
+    __slots__ = ("data", "dtype")
+    __array_ufunc__ = None  # numpy leaves operators to this class
+
+    def __init__(self, data: Any, kind: dtype) -> None:
+        self.data, self.dtype = data, kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each dimension."""
+        return self.data.shape
+
+    @property
+    def T(self) -> tensor:
+        """Its transpose."""
+        return tensor(self.data.T, self.dtype)
+
+    def to(self, kind: dtype, bitcast: bool = False) -> tensor:
+        """The same numbers in another type, or the same bits."""
+        if bitcast:
+            return tensor(self.data.view(kind.numpy), kind)
+        return self if kind is self.dtype else tensor(self.data.astype(kind.numpy), kind)
+
+    def __getitem__(self, key: Any) -> tensor:
+        every = key if isinstance(key, tuple) else (key,)
+        if not all(one is None or one == slice(None) for one in every):
+            fail(f"a block got the index {key!r}", "blocks are indexed with : and None alone")
+        return tensor(self.data[key], self.dtype)
+
+    def __bool__(self) -> bool:
+        if self.shape and self.data.size != 1:
+            fail("a block of more than one element was used as a condition", "use tl.where, or reduce it")
+        return bool(self.data)
+
+    def __index__(self) -> int:
+        return int(self.data)
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.data)
+
+    def __repr__(self) -> str:
+        return f"tensor({self.shape}, {self.dtype})"
+
+    def __neg__(self) -> tensor:
+        return tensor(np.negative(self.data), self.dtype)
+
+    def __invert__(self) -> tensor:
+        return tensor(np.invert(self.data), self.dtype)
+
+    def _method(self, name: str, *args: Any, **options: Any) -> Any:
+        from kernbench.triton.language import functions
+
+        return getattr(functions, name)(self, *args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        from kernbench.triton.language import functions
+
+        if not hasattr(functions, name):
+            fail(f"a block has no method {name!r}", "use a function of triton.language")
+        return lambda *args, **options: self._method(name, *args, **options)
+
+
+class pointer:
+    """Pointers to elements of one tensor of the launch: its number, and their offsets in elements."""
+
+    __slots__ = ("element", "number", "offsets")
+    __array_ufunc__ = None
+
+    def __init__(self, number: int, offsets: Any, element: dtype) -> None:
+        self.number, self.offsets, self.element = number, offsets, element
+
+    @property
+    def dtype(self) -> pointer_type:
+        """The type of the pointers."""
+        return pointer_type(self.element)
+
+    type = dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each dimension."""
+        return self.offsets.shape
+
+    def __add__(self, other: Any) -> pointer:
+        return pointer(self.number, np.add(self.offsets, _offset(other)), self.element)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> pointer:
+        return pointer(self.number, np.subtract(self.offsets, _offset(other)), self.element)
+
+    def __getitem__(self, key: Any) -> pointer:
+        return pointer(self.number, self.offsets[key], self.element)
+
+
+def _offset(x: Any) -> Any:
+    data = x.data if isinstance(x, tensor) else x
+    return data.astype(np.int64) if hasattr(data, "astype") else int(data)
+
+
+def as_block(x: Any, beside: dtype | None = None) -> tensor:
+    """A block, or a number as one beside a block of a type."""
+    if isinstance(x, tensor):
+        return x
+    if not isinstance(x, NUMBERS):
+        fail(f"triton.language got {x!r}", "give a block or a number")
+    kind = of_number(x, beside)
+    return tensor(np.asarray(x).astype(kind.numpy)[()], kind)
+
+
+def meet(a: Any, b: Any) -> tuple[tensor, tensor]:
+    """Two operands in the type of their result."""
+    one, two = (x.dtype if isinstance(x, tensor) else None for x in (a, b))
+    a, b = as_block(a, two), as_block(b, one)
+    kind = promote(a.dtype, b.dtype)
+    return a.to(kind), b.to(kind)
+
+
+def _truncated(a: Any, b: Any) -> Any:
+    """Whole numbers divided as C does."""
+    return np.floor_divide(a, b) if _is_positive(a, b) else np.trunc(np.true_divide(a, b)).astype(a.dtype)
+
+
+def _rest(a: Any, b: Any) -> Any:
+    return np.remainder(a, b) if _is_positive(a, b) else np.fmod(a, b)
+
+
+def _is_positive(a: Any, b: Any) -> bool:
+    """Whether two arrays of known numbers hold none below 0; of numbers that are not known it is taken to be so."""
+    known = [x for x in (a, b) if isinstance(x, (np.ndarray, np.generic))]
+    return all(bool(np.greater_equal(x, 0).all()) for x in known)
+
+
+def binary(function: Callable[..., Any], a: Any, b: Any, kind: str | None = None) -> tensor:
+    """A function of two operands; `kind` names the type of the result, by default theirs."""
+    a, b = meet(a, b)
+    found = function(a.data, b.data)
+    return tensor(found, named(kind) if kind else a.dtype)
+
+
+def divide(a: Any, b: Any) -> tensor:
+    """The quotient, of whole numbers in f32."""
+    a, b = meet(a, b)
+    if a.dtype.is_int():
+        a, b = a.to(named("float32")), b.to(named("float32"))
+    return tensor(np.true_divide(a.data, b.data), a.dtype)
+
+
+def whole(function: Callable[..., Any], name: str) -> Callable[..., tensor]:
+    """An operator on whole numbers; on floats it does what numpy does."""
+
+    def operate(a: Any, b: Any) -> tensor:
+        a, b = meet(a, b)
+        if name in ("and", "or", "xor", "<<", ">>") and a.dtype.is_floating():
+            fail(f"the operator {name} got blocks of {a.dtype}", "give whole numbers")
+        return tensor(function(a.data, b.data), a.dtype)
+
+    return operate
+
+
+def _floor(a: Any, b: Any) -> Any:
+    return _truncated(a, b) if a.dtype.kind in "iu" else np.floor(np.true_divide(a, b))
+
+
+def _modulo(a: Any, b: Any) -> Any:
+    return _rest(a, b) if a.dtype.kind in "iu" else np.fmod(a, b)
+
+
+_OPERATORS: dict[str, Callable[..., tensor]] = {
+    "add": lambda a, b: b + a if isinstance(b, pointer) else binary(np.add, a, b),
+    "sub": lambda a, b: binary(np.subtract, a, b),
+    "mul": lambda a, b: binary(np.multiply, a, b),
+    "truediv": divide,
+    "floordiv": whole(_floor, "//"),
+    "mod": whole(_modulo, "%"),
+    "and": whole(np.bitwise_and, "and"),
+    "or": whole(np.bitwise_or, "or"),
+    "xor": whole(np.bitwise_xor, "xor"),
+    "lshift": whole(np.left_shift, "<<"),
+    "rshift": whole(np.right_shift, ">>"),
+}
+_COMPARISONS = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+
+
+def _install() -> None:
+    for name, function in _OPERATORS.items():
+        setattr(tensor, f"__{name}__", function)
+        setattr(tensor, f"__r{name}__", lambda a, b, function=function: function(b, a))
+    for name, ufunc in _COMPARISONS.items():
+        setattr(tensor, f"__{name}__", lambda a, b, ufunc=ufunc: binary(ufunc, a, b, "int1"))
+    tensor.__hash__ = None  # type: ignore[assignment]
+
+
+_install()
