@@ -61,11 +61,11 @@ def task_graph(tasks: int) -> dict[str, float]:
     from kernbench.pto.api import PTO2Runtime
     from kernbench.pto.kernels import Kernel
     from kernbench.pto.launch import Launch
-    from kernbench.pto.settings import Settings
+    from kernbench.pto.settings import RuntimeSettings
 
     machine = load_machine("ascend_910b2")
     kernels = {0: Kernel(0, "CUBE", "aic", cost=2000.0), 1: Kernel(1, "VEC", "aiv", cost=1000.0)}
-    launch = Launch(machine, Settings.of(machine), kernels)
+    launch = Launch(machine, RuntimeSettings.of(machine), kernels)
     launch.run(lambda orchestrator: _submit_chains(PTO2Runtime(orchestrator), 100))
     begun = process_time()
     launch.run(lambda orchestrator: _submit_chains(PTO2Runtime(orchestrator), tasks))

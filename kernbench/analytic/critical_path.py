@@ -21,7 +21,7 @@ _NEVER = 1 << 60
 _MOST_FS = float(np.nextafter(LONGEST_FS, 0))  # of a node: a longer time alone is beyond the clock
 
 
-class Costs(NamedTuple):
+class RowCosts(NamedTuple):
     """Cost of each node: a duration, a transfer, both or neither."""
 
     duration: np.ndarray  # int64[node]; 0 is that of nothing
@@ -29,7 +29,7 @@ class Costs(NamedTuple):
     server: np.ndarray  # int64[node] it occupies, or NONE
 
 
-def list_costs(rows: Rows, moves: Moves, order: PrecedenceGraph) -> Costs:
+def list_costs(rows: Rows, moves: Moves, order: PrecedenceGraph) -> RowCosts:
     """The costs of all nodes of a program's order."""
     nodes = len(order.floor)
     duration, kind, server = np.zeros(nodes, np.int64), np.full(nodes, NONE), np.full(nodes, NONE)
@@ -39,7 +39,7 @@ def list_costs(rows: Rows, moves: Moves, order: PrecedenceGraph) -> Costs:
         duration[stage], server[stage] = rows.op[stage, timed_by], rows.op[stage, on]
     kind[rows.moves] = moves.kind
     kind[nodes - len(order.injected) :] = len(moves.route) + kind[order.injected]
-    return Costs(duration, kind, server)
+    return RowCosts(duration, kind, server)
 
 
 def write_path(model: ProgramModel, move_forms: np.ndarray, atoms_fs: np.ndarray) -> Forms:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.analytic.critical_path import Costs, list_costs
+from kernbench.analytic.critical_path import RowCosts, list_costs
 from kernbench.analytic.linear_forms import Durations
 from kernbench.analytic.precedence_graph import PrecedenceGraph, build_precedence_graph
 from kernbench.analytic.rows import Rows, list_rows
@@ -30,7 +30,7 @@ class ProgramModel:
     durations: Durations
     moves: Moves
     order: PrecedenceGraph
-    costs: Costs
+    costs: RowCosts
 
 
 def build_model(program: Program, origins: Origins) -> ProgramModel:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kernbench.analytic.node_times import NodeTimes
 
 
-class Part(NamedTuple):
+class Subgraph(NamedTuple):
     """The subgraph between starts and ends; its nodes are in topological order."""
 
     node: np.ndarray  # int64[node] of the order, or NONE: it comes after the last gates, and takes no time
@@ -38,9 +38,9 @@ class Part(NamedTuple):
         found[self.node] = np.arange(len(self.node))
         return found[:-1]
 
-    def extend(self, nodes: np.ndarray) -> Part:
+    def extend(self, nodes: np.ndarray) -> Subgraph:
         """With a node after some of its nodes."""
-        return Part(
+        return Subgraph(
             np.append(self.node, NONE),
             np.append(self.start, len(self.before) + len(nodes)),
             np.append(self.before, nodes),
@@ -60,7 +60,7 @@ class StartToEndPaths:
     ) -> None:
         begin = np.array(starts, np.int64)
         targets = np.array([node for group in gates for node in group], np.int64)
-        part = Part(*node_merging.extract_subgraph(*model.order[:4], begin, targets))
+        part = Subgraph(*node_merging.extract_subgraph(*model.order[:4], begin, targets))
         self.place = part.find_places(len(model.order.floor))  # int64[node of the order]
         ends = [self.place[group] for group in gates]
         ends = [nodes[nodes != NONE] for nodes in ends]

@@ -74,13 +74,13 @@ class Queue:
 class Actor:
     """The `tl` of one participant."""
 
-    def __init__(self, stage: Stage, seat: Seat) -> None:
-        self._stage, self.seat, self._model = stage, seat, stage.model
-        self._piece = stage.model.piece
+    def __init__(self, network: QueueNetwork, seat: Seat) -> None:
+        self._network, self.seat, self._model = network, seat, network.model
+        self._piece = network.model.piece
         self.now = self._queue_free = 0.0
         self._behind = 0.0  # the first of those that share its links, by so much
         self._wires: dict[int, float] = {}  # when the last byte of the latest message over each busiest link was there
-        self._channels = [0.0] * stage.model.channels
+        self._channels = [0.0] * network.model.channels
         self._posted: deque[tuple[float, list[Queue], int]] = deque()  # messages on their way to the channels
         self._out: dict[str, Queue] = {}
         self._in: dict[str, Queue] = {}
@@ -97,7 +97,7 @@ class Actor:
 
     def num_programs(self, axis: int = 0) -> int:
         """The cubes, or one PE."""
-        return self._stage.world.cubes if axis else 1
+        return self._network.world.cubes if axis else 1
 
     def load(self, _: int, shape: int | Sequence[int], dtype: str = "f16") -> Tensor:
         """A load from the PE's own memory."""
@@ -128,7 +128,7 @@ class Actor:
         queues = [self._out.get(one) or self._find_out(one) for one in directions]
         for queue in queues:
             queue.sent += 1
-            needed = queue.sent - self._stage.window
+            needed = queue.sent - self._network.window
             if needed > 0:
                 while len(queue.credits) < needed:
                     self._hand_over()
@@ -136,7 +136,7 @@ class Actor:
                 self.now = max(self.now, queue.credits[needed - 1])
         self._queue_free = max(self.now, self._queue_free) + piece.leave
         self._posted.append((self._queue_free, queues, src.nbytes))
-        self._stage.largest = max(self._stage.largest, src.nbytes)
+        self._network.largest = max(self._network.largest, src.nbytes)
 
     def _hand_over(self, until: float = inf) -> None:
         """Give the write channels the messages that come to them up to a time."""
@@ -148,7 +148,7 @@ class Actor:
                 last = self._cross(queue, start, nbytes)
                 self._channels[at] = max(self._channels[at], last)
                 queue.arrivals.append((last + self._piece(nbytes).settle, nbytes))
-                self._stage.wake(queue)
+                self._network.wake(queue)
 
     def _cross(self, queue: Queue, start: float, nbytes: int) -> float:
         """When the last byte of a message is at the other end, behind those of all who share the link.
@@ -178,7 +178,7 @@ class Actor:
             raise CannotRehearse
         self.now = max(self.now, arrival) + piece.take - piece.call
         queue.credits.append(self.now + self._model.credit_ns(queue.link))
-        self._stage.wake(queue)
+        self._network.wake(queue)
         return found
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:
@@ -197,19 +197,19 @@ class Actor:
         self.greenlet.parent.switch()
 
     def _find_out(self, direction: str) -> Queue:
-        found = self._out[direction] = self._stage.queue(self.seat, direction)
+        found = self._out[direction] = self._network.queue(self.seat, direction)
         return found
 
     def _find_in(self, direction: str) -> Queue:
         peer = self._model.peer(*self.seat, direction)
         if peer is None:
             raise CannotRehearse
-        rank = self.seat[0] if self._stage.alone else peer.rank
-        found = self._in[direction] = self._stage.queue((rank, peer.cube), peer.back)
+        rank = self.seat[0] if self._network.alone else peer.rank
+        found = self._in[direction] = self._network.queue((rank, peer.cube), peer.back)
         return found
 
 
-class Stage:
+class QueueNetwork:
     """One rehearsal: its participants and the queues between them.
 
     `alone` means that the cubes of rank 0 stand for those of all: what goes to another rank comes back as if from another.
@@ -343,8 +343,8 @@ class Rehearsals:
         def arguments(rank: int) -> Sequence[Any]:
             return *addresses, *figures, rank, world.kind, world.sip_w, world.sip_h
 
-        stage = Stage(self._model, world, plan.window, senders, alone=alone)
-        return stage.run(algorithm.kernel, arguments), stage.used
+        network = QueueNetwork(self._model, world, plan.window, senders, alone=alone)
+        return network.run(algorithm.kernel, arguments), network.used
 
     @cached_property
     def alike(self) -> bool:

@@ -40,7 +40,7 @@ class SharedLink(NamedTuple):
     wire: int  # the link of the machine that is busiest
 
 
-class Piece(NamedTuple):
+class PieceTimes(NamedTuple):
     """What a PE needs for one piece, in ns."""
 
     call: float  # to begin anything: the scheduler
@@ -76,7 +76,7 @@ class TimeModel(Cost):
         self._cubes, self._pes, self._kind, self._dtype = cubes, pes, kind, dtype
         self._credit_bytes = credit_bytes
         self._crowds: dict[tuple[str, frozenset[tuple[int, int]]], dict[tuple[int, int], SharedLink]] = {}
-        self._pieces: dict[int, Piece] = {}
+        self._pieces: dict[int, PieceTimes] = {}
 
     @property
     def channels(self) -> int:
@@ -157,7 +157,7 @@ class TimeModel(Cost):
                     found.append(np.array(machine.routing.edges_between(source, target, Intent.PE_DMA)))
         return found
 
-    def piece(self, nbytes: int) -> Piece:
+    def piece(self, nbytes: int) -> PieceTimes:
         """The work for a piece of some bytes."""
         if nbytes not in self._pieces:
             self._pieces[nbytes] = self._find_piece(nbytes)
@@ -269,7 +269,7 @@ class TimeModel(Cost):
         empty = link.alpha_ns + (terminal.overhead_fs + flit_fs) / FS_PER_NS
         return empty, empty, max(link.beta_ns, own_ns)
 
-    def _find_piece(self, nbytes: int) -> Piece:
+    def _find_piece(self, nbytes: int) -> PieceTimes:
         costs, kind = self._machine.costs, self._kind
         read_ns, write_ns, byte_ns = self._memory
         call = self._ns(("pe_scheduler.overhead", 1))
@@ -281,7 +281,7 @@ class TimeModel(Cost):
             settle = read = self._ns(*bank)
         elements = nbytes // itemsize(self._dtype)
         add = (*costs.fetch(2 * nbytes), *costs.elements("add", elements, bits(self._dtype)), *costs.store(nbytes))
-        return Piece(
+        return PieceTimes(
             call=call,
             lead=lead,
             load=lead + read_ns + nbytes * byte_ns,

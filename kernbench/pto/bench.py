@@ -40,7 +40,7 @@ from kernbench.pto.results.summary import FS_PER_US
 from kernbench.pto.runtime.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.runtime.host_copies import copy_fs
 from kernbench.pto.runtime.orchestrator import Backend, Orchestrator
-from kernbench.pto.settings import Settings, check_family
+from kernbench.pto.settings import RuntimeSettings, check_family
 from kernbench.python_text import Written, read_python
 from kernbench.schema.guards import is_mapping, is_whole
 from kernbench.schema.scalars import read_parameter
@@ -233,7 +233,9 @@ def run_bench(
     build_mode = BuildMode(bench.runtime.get("build_mode", BuildMode.WITH_SCHEDULERS))
     if build_mode != BuildMode.WITH_SCHEDULERS and chosen != Backend.AICPU:
         raise InputError(f"build_mode is of {Backend.AICPU.value}, and bench {bench.name!r} runs with {chosen.value}")
-    launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed, build_mode)
+    launch = Launch(
+        machine, RuntimeSettings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed, build_mode
+    )
     inputs = _guarded(bench, lambda: check_inputs(bench.generate_inputs(given), bench.outputs, bench.name))
     device = launch.device()
     addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]

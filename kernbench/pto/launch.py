@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kernbench.engine import Session
     from kernbench.machine.machine import Machine
     from kernbench.pto.kernels import Kernel
-    from kernbench.pto.settings import Settings
+    from kernbench.pto.settings import RuntimeSettings
 
 
 class BuildMode(IntEnum):
@@ -49,7 +49,7 @@ class Launch:
     """What a run needs besides the function."""
 
     machine: Machine
-    settings: Settings
+    settings: RuntimeSettings
     kernels: Mapping[int, Kernel]
     backend: Backend = Backend.RINGS
     block_dim: int | None = None

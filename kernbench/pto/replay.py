@@ -12,7 +12,7 @@ from kernbench.machine.overrides import read_overrides
 from kernbench.modes import Mode
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.launch import Launch, Outcome
-from kernbench.pto.settings import OF_REPLAYS, SECTION, Settings
+from kernbench.pto.settings import OF_REPLAYS, SECTION, RuntimeSettings
 from kernbench.pto.tasks.graph import SHAPES, Graph, load_graph
 from kernbench.pto.tasks.task import Shape, Task, Worker
 
@@ -58,7 +58,9 @@ def replay(
                 after=[submitted[dep] for dep in task.deps],
             )
 
-    launch = Launch(machine, Settings.of(machine, replay=True), kernels, mode=mode, compute_numbers=False, speed=speed)
+    launch = Launch(
+        machine, RuntimeSettings.of(machine, replay=True), kernels, mode=mode, compute_numbers=False, speed=speed
+    )
     device = launch.device()
     for task in graph.tasks:  # before the run: new durations under way cost it a look at all tables
         for ns in task.block_ns:

@@ -76,7 +76,7 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RuntimeSettings:
     """The sizes and limits of a run; `time` has its times."""
 
     task_window: int
@@ -106,7 +106,7 @@ class Settings:
     time: Times
 
     @classmethod
-    def of(cls, machine: Machine, *, replay: bool = False) -> Settings:
+    def of(cls, machine: Machine, *, replay: bool = False) -> RuntimeSettings:
         """The settings of a machine. Errors: InvalidArgsError for sizes that the runtime refuses, InputError for its family."""
         figures = machine.figures
         check_family(machine)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ABSENT = -1
 
 
-class Grid(NamedTuple):
+class TileGrid(NamedTuple):
     """A matrix cut into tiles: its size, and that of a tile; tiles count row by row."""
 
     rows: int
@@ -45,10 +45,10 @@ class Grid(NamedTuple):
 class TileRows(NamedTuple):
     """Tokens, tiles and rows of a composite's plan."""
 
-    tensors: tuple[Grid, ...]
+    tensors: tuple[TileGrid, ...]
     tiles: np.ndarray  # int64[token, tensor] the tile of each tensor that a token takes
     read: np.ndarray  # int64[token, tensor] the row at whose end that tile has been read; ABSENT if it is not streamed
-    output: Grid
+    output: TileGrid
     tokens: np.ndarray  # int64[output tile, k tile] the tokens of each output tile, in their order
     write: np.ndarray  # int64[output tile] the row in which it is written: at its issue to memory, at its end to TCM
 
@@ -81,15 +81,15 @@ def find_tile_rows(program: Program, plan: int, note: Composite, shapes: tuple[t
     return TileRows(tensors, tiles, read, output, tokens, write)
 
 
-def find_grids(note: Composite, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Grid, ...], Grid]:
+def find_grids(note: Composite, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[TileGrid, ...], TileGrid]:
     """The tiles of the tensors of a composite, and of its result."""
     rows, columns = prod(note.shape[:-1]), note.shape[-1]
     tile_m, tile_k, tile_n = note.tile
-    output = Grid(rows, columns, tile_m, tile_n)
+    output = TileGrid(rows, columns, tile_m, tile_n)
     if note.kind != "gemm":
         return (output,) * len(shapes), output
     depth = shapes[0][1]
-    return (Grid(rows, depth, tile_m, tile_k), Grid(depth, columns, tile_k, tile_n)), output
+    return (TileGrid(rows, depth, tile_m, tile_k), TileGrid(depth, columns, tile_k, tile_n)), output
 
 
 def as_reference(operand: Operand) -> Ref | None:

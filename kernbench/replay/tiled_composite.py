@@ -15,7 +15,7 @@ from kernbench.arrays import unique_rows
 from kernbench.dtypes import itemsize, numpy_dtype
 from kernbench.program.op_semantics import Composite, Ref, View
 from kernbench.replay.numerics import apply_epilogue, compute_block
-from kernbench.replay.tile_rows import ABSENT, Grid, TileRows, as_reference, find_grids, find_tile_rows
+from kernbench.replay.tile_rows import ABSENT, TileGrid, TileRows, as_reference, find_grids, find_tile_rows
 from kernbench.replay.timed_store import NEVER, Segment
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Block(NamedTuple):
 class _Tensor:
     """An operand of a composite: the blocks that have been read, and which of them each token takes."""
 
-    def __init__(self, grid: Grid, reference: Ref | None, transposed: bool, array: np.ndarray | None) -> None:
+    def __init__(self, grid: TileGrid, reference: Ref | None, transposed: bool, array: np.ndarray | None) -> None:
         self.grid = grid
         self.reference = reference
         self._transposed = transposed
@@ -290,7 +290,7 @@ def _runs(edges: np.ndarray) -> Iterator[tuple[int, int]]:
     return zip(np.flatnonzero(edges > 0).tolist(), np.flatnonzero(edges < 0).tolist(), strict=True)
 
 
-def _range(grid: Grid, down: int, across: int) -> tuple[slice, slice]:
+def _range(grid: TileGrid, down: int, across: int) -> tuple[slice, slice]:
     """The rows and the columns of a tile."""
     row, column = down * grid.tile_rows, across * grid.tile_columns
     return slice(row, min(row + grid.tile_rows, grid.rows)), slice(

@@ -9,7 +9,7 @@ from kernbench.pto.api import PTO2Runtime
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.launch import Launch
 from kernbench.pto.runtime.orchestrator import Backend
-from kernbench.pto.settings import Settings
+from kernbench.pto.settings import RuntimeSettings
 
 KERNELS = {0: Kernel(0, "CUBE", "aic", cost=2000.0), 1: Kernel(1, "VEC", "aiv", cost=1000.0)}
 
@@ -17,7 +17,7 @@ KERNELS = {0: Kernel(0, "CUBE", "aic", cost=2000.0), 1: Kernel(1, "VEC", "aiv", 
 def launch(backend=Backend.RINGS, kernels=None, topology="ascend_tiny", **fields):
     """A launch on a machine with fields of the runtime, by their names within its sheet."""
     machine = load_machine(topology, {f"pto_runtime.{name}": value for name, value in fields.items()})
-    return Launch(machine, Settings.of(machine), kernels or KERNELS, backend)
+    return Launch(machine, RuntimeSettings.of(machine), kernels or KERNELS, backend)
 
 
 def run(orchestrate, backend=Backend.RINGS, kernels=None, topology="ascend_tiny", **fields):

@@ -7,7 +7,7 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.pto.runtime.fatal import InvalidArgsError
-from kernbench.pto.settings import Settings, align, read_environment
+from kernbench.pto.settings import RuntimeSettings, align, read_environment
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ from kernbench.pto.settings import Settings, align, read_environment
 def test_sizes_that_the_runtime_refuses(field, value, sentence):
     machine = load_machine("ascend_tiny", {f"pto_runtime.{field}": value})
     with pytest.raises(InvalidArgsError) as error:
-        Settings.of(machine)
+        RuntimeSettings.of(machine)
     assert str(error.value) == f"FATAL: invalid arguments: {sentence} (fatal code 5)"
 
 
 def test_the_defaults_are_those_of_the_document():
-    settings = Settings.of(load_machine("ascend_910b2"))
+    settings = RuntimeSettings.of(load_machine("ascend_910b2"))
     assert (settings.task_window, settings.dep_pool, settings.tensormap_pool, settings.tensormap_buckets) == (
         65536,
     ) * 4
@@ -52,5 +52,7 @@ def test_the_environment_sets_fields():
 
 
 def test_the_shared_memory_is_three_aligned_parts():
-    settings = Settings.of(load_machine("ascend_tiny", {"pto_runtime.task_window": 16, "pto_runtime.dep_pool": 16}))
+    settings = RuntimeSettings.of(
+        load_machine("ascend_tiny", {"pto_runtime.task_window": 16, "pto_runtime.dep_pool": 16})
+    )
     assert settings.shared_memory_bytes == 128 + 16 * 4352 + align(17 * 8, 64)

@@ -33,7 +33,7 @@ from kernbench.pto.tasks.tensor_map import TensorMap
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
-    from kernbench.pto.settings import Settings
+    from kernbench.pto.settings import RuntimeSettings
     from kernbench.pto.tasks.tensors import Buffer
 
 
@@ -47,7 +47,7 @@ class Device:
     def __init__(
         self,
         machine: Machine,
-        settings: Settings,
+        settings: RuntimeSettings,
         kernels: Mapping[int, Kernel],
         *,
         block_dim: int | None = None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kernbench.pto.tasks.tensors import Overlap, Tensor
 
 if TYPE_CHECKING:
-    from kernbench.pto.settings import Settings
+    from kernbench.pto.settings import RuntimeSettings
 
 
 class Entry:
@@ -32,7 +32,7 @@ class Entry:
 class TensorMap:
     """A pool of entries in hashed chains. `last_alive` is always the oldest task that is not retired, as last read."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RuntimeSettings) -> None:
         self._settings = settings
         self._chains: dict[int, list[Entry]] = {}  # by bucket; the latest entry is the last
         self._of_task: dict[int, list[Entry]] = {}

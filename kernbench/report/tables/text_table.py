@@ -27,8 +27,8 @@ _PIECE = re.compile(r".+?(?:[._]|\s+|$)")  # of a heading, which may be broken a
 _STEP = re.compile(r".+?(?:[.:]|$)")  # of a name, which may be shortened by it
 _DIRECTORY = re.compile(r".+?(?:/|$)")  # of a place in a file, which loses directories alone: the file's name is whole
 
-Piece = tuple[str, str]  # a text and its style, BOLD, DIM or ""
-Line = list[Piece]
+StyledText = tuple[str, str]  # a text and its style, BOLD, DIM or ""
+Line = list[StyledText]
 
 
 @dataclass(frozen=True, slots=True)

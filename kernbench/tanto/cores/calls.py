@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernbench.tanto.cores.kernel import Kernel
+from kernbench.tanto.cores.kernel import CoreKernel
 from kernbench.tanto.cores.math_unit import MathObject
 from kernbench.tanto.cores.pipe_end import PipeEnd
 from kernbench.tanto.cores.polling import Poll
@@ -30,7 +30,7 @@ class Alone:
     given: str
 
 
-class RunningKernel(Kernel):
+class RunningKernel(CoreKernel):
     """A kernel with its run. `alone` is None for one that cannot run by itself, in Python."""
 
     def __init__(self, run: GridRun, kind: int, core: Core, unit: Unit) -> None:

@@ -16,7 +16,7 @@ from kernbench.tanto.timing.lowering import Lowering
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.tanto.cores.calls import RunningKernel
-    from kernbench.tanto.cores.kernel import Kernel
+    from kernbench.tanto.cores.kernel import CoreKernel
     from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
 
 _OBJECT = re.compile(r"\b(?:global|local|pipe|semaphore) \d+\b")
@@ -47,7 +47,7 @@ class GridRun:
 
     # Parts on other cores
 
-    def find_core(self, kernel: Kernel, x: int, y: int) -> Core:
+    def find_core(self, kernel: CoreKernel, x: int, y: int) -> Core:
         """The core at a physical place. Errors: TantoError if there is none."""
         found = self.places.logical((x, y))
         if found is None:
@@ -57,13 +57,13 @@ class GridRun:
             )
         return found
 
-    def find_cores(self, kernel: Kernel, corners: tuple[int, ...], *, with_self: bool) -> list[Core]:
+    def find_cores(self, kernel: CoreKernel, corners: tuple[int, ...], *, with_self: bool) -> list[Core]:
         """The cores in a rectangle of physical places, whose corners come in either order."""
         x0, y0, x1, y1 = corners[:4]
         low, high = (min(x0, x1), min(y0, y1)), (max(x0, x1), max(y0, y1))
         return [core for core in self.places.inside(low, high) if with_self or core != kernel.core]
 
-    def expect(self, kernel: Kernel, named: int, cores: Sequence[Core]) -> None:
+    def expect(self, kernel: CoreKernel, named: int, cores: Sequence[Core]) -> None:
         """Count the acknowledgements that a multicast waits for and nobody sends; warn of those it does not wait for."""
         there = len(cores)
         kernel.missing += max(0, named - there)
@@ -72,21 +72,21 @@ class GridRun:
                 f"a multicast to {there} cores with num_dests {named}; write_barrier does not wait for the others"
             )
 
-    def _on(self, kernel: Kernel, parts: dict[Core, Any], core: Core, what: str) -> Any:
+    def _on(self, kernel: CoreKernel, parts: dict[Core, Any], core: Core, what: str) -> Any:
         found = parts.get(core)
         if found is None:
             raise kernel.error(f"{what} is not on core {core[0]},{core[1]}, which is outside of its grid")
         return found
 
-    def local_on(self, kernel: Kernel, id: int, core: Core) -> LocalPart:
+    def local_on(self, kernel: CoreKernel, id: int, core: Core) -> LocalPart:
         """The part of a local on a core. Errors: TantoError outside of its grid."""
         return self._on(kernel, self.locals[id], core, f"local {id}")
 
-    def pipe_on(self, kernel: Kernel, id: int, core: Core) -> PipePart:
+    def pipe_on(self, kernel: CoreKernel, id: int, core: Core) -> PipePart:
         """The part of a pipe on a core. Errors: TantoError outside of its grid."""
         return self._on(kernel, self.pipes[id], core, f"pipe {id}")
 
-    def semaphore_on(self, kernel: Kernel, id: int, core: Core) -> SemaphorePart:
+    def semaphore_on(self, kernel: CoreKernel, id: int, core: Core) -> SemaphorePart:
         """The part of a semaphore on a core. Errors: TantoError outside of its grid."""
         return self._on(kernel, self.semaphores[id], core, f"semaphore {id}")
 
@@ -112,14 +112,14 @@ class GridRun:
 
     # Outside of buffers
 
-    def note_outside(self, kernel: Kernel, part: object, first: int, count: int, size: int) -> None:
+    def note_outside(self, kernel: CoreKernel, part: object, first: int, count: int, size: int) -> None:
         """Note a read outside of a buffer, once for each place."""
         place = kernel.place()
         self.outside.setdefault(
             place, f"{place}: {kernel} reads elements {first} to {first + count - 1} of {part}, which has {size:,}"
         )
 
-    def take_partly(self, kernel: Kernel, part: Any, first: int, count: int, base: int = 0) -> np.ndarray:
+    def take_partly(self, kernel: CoreKernel, part: Any, first: int, count: int, base: int = 0) -> np.ndarray:
         """Elements of which some are outside of a buffer: zeros there. `base` is where a pipe's frame begins."""
         size = len(part.data)
         self.note_outside(kernel, part, first, count, size)

@@ -31,7 +31,7 @@ class TantoDeadlock(InputError):
     code = "deadlock"
 
 
-class Kernel:
+class CoreKernel:
     """A kernel on a core. `c` counts the operations of its processor; `released` says that it waits no longer for a race."""
 
     def __init__(self, kind: int, core: Core, unit: Unit, scheduler: Scheduler) -> None:
@@ -59,7 +59,7 @@ class Kernel:
         """Let it go on when its turn comes."""
         self.scheduler.add(self)
 
-    def block(self, waiters: list[Kernel], what: str, *, lenient: bool = False) -> None:
+    def block(self, waiters: list[CoreKernel], what: str, *, lenient: bool = False) -> None:
         """Wait among others until something changes."""
         self.waits_for, self.lenient = what, lenient
         waiters.append(self)

@@ -17,7 +17,7 @@ from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.calls import RunningKernel
-    from kernbench.tanto.cores.kernel import Kernel
+    from kernbench.tanto.cores.kernel import CoreKernel
     from kernbench.tanto.cores.storage import Core, PipePart, SemaphorePart
     from kernbench.tanto.timing.kernel_log import Row
     from kernbench.tanto.timing.lowering import Lowering
@@ -84,21 +84,21 @@ class RaceNotes:
 
     def __init__(self) -> None:
         self.candidates: list[_Candidate | None] = []
-        self.met: list[tuple[Kernel, SemaphorePart, int, Row, str]] = []  # waits for semaphores, and their places
+        self.met: list[tuple[CoreKernel, SemaphorePart, int, Row, str]] = []  # waits for semaphores, and their places
         self.far: list[_Candidate] = []  # transfers to pipes of other cores
 
-    def note_read(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+    def note_read(self, kernel: CoreKernel, part: object, first: int, count: int, row: Row) -> None:
         """A transfer to a part has begun."""
         kernel.reads_pending.append((part, first, count, row))
 
-    def note_write(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+    def note_write(self, kernel: CoreKernel, part: object, first: int, count: int, row: Row) -> None:
         """A transfer from a part has begun; those that bring its elements may be under way."""
         self.note_source(kernel, part, first, count, row)
         if len(kernel.writes_pending) >= _MOST_PENDING:
             del kernel.writes_pending[: _MOST_PENDING // 2]
         kernel.writes_pending.append((part, first, count, row))
 
-    def note_source(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+    def note_source(self, kernel: CoreKernel, part: object, first: int, count: int, row: Row) -> None:
         """A transfer reads elements; those that bring them may be under way, or of another core and not begun."""
         self._note_pending(kernel, part, first, count, row)
         if not isinstance(part, LocalPart) or part.core != kernel.core:
@@ -108,14 +108,14 @@ class RaceNotes:
                 tile = max(begin, first) // TILE
                 self.far.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), write, is_far=True))
 
-    def _note_pending(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+    def _note_pending(self, kernel: CoreKernel, part: object, first: int, count: int, row: Row) -> None:
         """Elements are read or given to readers; transfers that bring them may be under way."""
         for other, begin, size, move in kernel.reads_pending:
             if other is part and first < begin + size and begin < first + count and len(self.candidates) < _MOST:
                 tile = max(begin, first) // TILE
                 self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move))
 
-    def note_far(self, kernel: Kernel, part: PipePart, position: int, row: Row) -> None:
+    def note_far(self, kernel: CoreKernel, part: PipePart, position: int, row: Row) -> None:
         """A transfer writes to a pipe of another core, up to a tile among all that are pushed there."""
         if len(self.far) < _MOST:
             tile = position % part.tiles
@@ -123,14 +123,14 @@ class RaceNotes:
                 _Candidate(part.core, str(part), tile, row, kernel.place(), row, part, position, is_far=True)
             )
 
-    def note_reuse(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+    def note_reuse(self, kernel: CoreKernel, part: object, first: int, count: int, row: Row) -> None:
         """Elements were popped or set; transfers from them may be under way."""
         for other, begin, size, move in kernel.writes_pending:
             if other is part and first < begin + size and begin < first + count and len(self.candidates) < _MOST:
                 tile = max(begin, first) // TILE
                 self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move, reuse=True))
 
-    def note_push(self, kernel: Kernel, part: PipePart, position: int, tiles: int, row: Row) -> None:
+    def note_push(self, kernel: CoreKernel, part: PipePart, position: int, tiles: int, row: Row) -> None:
         """Tiles were pushed; transfers to them may be under way."""
         self._note_pending(kernel, part, position % part.tiles * TILE, tiles * TILE, row)
 
@@ -139,12 +139,12 @@ class RaceNotes:
         if kernel.reads_pending:
             self._note_pending(kernel, part, index, 1, kernel.rows.last_row())
 
-    def note_tile(self, kernel: Kernel, part: PipePart, tile: int, position: int, row: Row) -> None:
+    def note_tile(self, kernel: CoreKernel, part: PipePart, tile: int, position: int, row: Row) -> None:
         """A tile was read that nothing was waited for."""
         if len(self.candidates) < _MOST:
             self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), None, part, position))
 
-    def note_early(self, kernel: Kernel, part: object, index: int, wait: Row) -> int:
+    def note_early(self, kernel: CoreKernel, part: object, index: int, wait: Row) -> int:
         """An element was read that another kernel's write brings, for which the row waits. Returns what `forget` takes."""
         if len(self.candidates) >= _MOST:
             return -1
@@ -155,12 +155,12 @@ class RaceNotes:
         """Forget what `note_early` noted."""
         self.candidates[number] = None
 
-    def note_met(self, kernel: Kernel, part: SemaphorePart, event: int, wait: Row) -> None:
+    def note_met(self, kernel: CoreKernel, part: SemaphorePart, event: int, wait: Row) -> None:
         """A kernel waited for a value that a semaphore has since an event; another kernel may change it before in time."""
         if len(self.met) < _MOST:
             self.met.append((kernel, part, event, wait, kernel.place()))
 
-    def note_passed(self, kernel: Kernel, name: str, change: Row, wait: Row) -> None:
+    def note_passed(self, kernel: CoreKernel, name: str, change: Row, wait: Row) -> None:
         """A kernel waited for a value that was already lost again, by a change, when the kernels ran in turn."""
         self.candidates.append(_Candidate(kernel.core, name, 0, wait, kernel.place(), change, after=True))
 

@@ -15,7 +15,7 @@ from typing import Any
 from kernbench.errors import KernBenchError, LimitError, error_text
 from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
-from kernbench.tanto.cores.kernel import MODULE, Kernel, TantoDeadlock, TantoError
+from kernbench.tanto.cores.kernel import MODULE, CoreKernel, TantoDeadlock, TantoError
 
 _MOST_NAMED = 200
 
@@ -28,18 +28,18 @@ class Scheduler:
 
         self._greenlet = greenlet
         self._hub: Any = getcurrent()
-        self._data: deque[Kernel] = deque()
-        self._math: deque[Kernel] = deque()
-        self.kernels: list[Kernel] = []
+        self._data: deque[CoreKernel] = deque()
+        self._math: deque[CoreKernel] = deque()
+        self.kernels: list[CoreKernel] = []
 
-    def start(self, kernel: Kernel, call: Callable[[], object]) -> None:
+    def start(self, kernel: CoreKernel, call: Callable[[], object]) -> None:
         """Add a kernel that begins with a call."""
         kernel.greenlet = self._greenlet(call)
         kernel.greenlet.tanto_kernel = kernel  # for `kernel_functions.running`
         self.kernels.append(kernel)
         self.add(kernel)
 
-    def add(self, kernel: Kernel) -> None:
+    def add(self, kernel: CoreKernel) -> None:
         """Let a kernel go on when its turn comes."""
         (self._math if kernel.is_math else self._data).append(kernel)
 
@@ -66,7 +66,7 @@ class Scheduler:
             if watch:
                 watch.end_kernel()
 
-    def limit_error(self, kernel: Kernel, reached: TimeLimitReached) -> LimitError:
+    def limit_error(self, kernel: CoreKernel, reached: TimeLimitReached) -> LimitError:
         """The error of a kernel whose time is over."""
         return LimitError(f"{_raised_at(kernel, reached)}: {kernel}: {reached}; {REMEDY}")
 
@@ -96,7 +96,7 @@ class Scheduler:
             self.add(kernel)
         return bool(found)
 
-    def _resume(self, kernel: Kernel) -> None:
+    def _resume(self, kernel: CoreKernel) -> None:
         if kernel.greenlet.dead:
             return
         kernel.greenlet.parent = self._hub
@@ -121,7 +121,7 @@ class Scheduler:
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {error_text(error)}") from error
 
 
-def _raised_at(kernel: Kernel, error: BaseException) -> str:
+def _raised_at(kernel: CoreKernel, error: BaseException) -> str:
     trace, found = error.__traceback__, kernel.unit.file
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.startswith(MODULE):
@@ -130,7 +130,7 @@ def _raised_at(kernel: Kernel, error: BaseException) -> str:
     return found
 
 
-def _describe(waiting: list[Kernel]) -> str:
+def _describe(waiting: list[CoreKernel]) -> str:
     parts = [f"{kernel.place_waiting()}: {kernel} waits for {kernel.waits_for}" for kernel in waiting[:_MOST_NAMED]]
     more = f"; and {len(waiting) - _MOST_NAMED} more kernels" if len(waiting) > _MOST_NAMED else ""
     return f"deadlock: {'; '.join(parts)}{more}"

@@ -10,7 +10,7 @@ import numpy as np
 from kernbench.tanto.tiles import SIDE, TILE, to_matrices
 
 if TYPE_CHECKING:
-    from kernbench.tanto.cores.kernel import Kernel
+    from kernbench.tanto.cores.kernel import CoreKernel
     from kernbench.tanto.formats import Format
 
 Core = tuple[int, int]  # logical x, y
@@ -38,7 +38,7 @@ class Arrival:
 
     first: int
     end: int
-    kernel: Kernel
+    kernel: CoreKernel
     counter: int
     value: int
     number: int = 0  # among all of the part
@@ -58,8 +58,8 @@ class LocalPart:
 
     def begin(self) -> None:
         """Begin a program."""
-        self.lookers: set[Kernel] = set()  # kernels that read its elements
-        self.pollers: list[Kernel] = []
+        self.lookers: set[CoreKernel] = set()  # kernels that read its elements
+        self.pollers: list[CoreKernel] = []
         self.arrivals: list[Arrival] = []  # the last writes by transfers, where kernels look
         self.noted = 0  # writes in all
         self.far: list[tuple[int, int, tuple[int, int]]] = []  # the last writes by other cores: first, end, row
@@ -112,7 +112,7 @@ class PipePart:
         self.data, self.tile_bytes = data, fmt.bytes_of(TILE)
         self.pushed = self.popped = self.waited = 0  # tiles; waited: that a kernel waited for, or popped
         self.pushes: list[tuple[int, int, int]] = []  # (tiles pushed with it, thread, row) of each push
-        self.waiters: list[Kernel] = []
+        self.waiters: list[CoreKernel] = []
         self.matrices: list[np.ndarray | None] = [None] * tiles  # float32[32, 32] of tiles as far as they are known
         self.counters: tuple[int, int] = (-1, -1)  # of the device program: tiles pushed, tiles popped
         self.twins: list[PipePart] = []  # the pipes over the same local, this one included
@@ -161,7 +161,7 @@ class SemaphorePart:
         self.since = 0
         self.history = [value]
         self.rows: list[tuple[int, int]] = []  # (thread, row) of each event
-        self.waiters: list[tuple[Kernel, int]] = []  # who waits for which value
+        self.waiters: list[tuple[CoreKernel, int]] = []  # who waits for which value
         self.counter = -1  # of the device program: events
 
     def __str__(self) -> str:
@@ -184,7 +184,7 @@ class SemaphorePart:
         self.rows.append(row)
         if value != self.value:
             self.value, self.since = value, self.events
-        left = list[tuple["Kernel", int]]()
+        left = list[tuple["CoreKernel", int]]()
         for kernel, wanted in self.waiters:
             if wanted == value:
                 kernel.met_at = self.since

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.timing.kernel_log import Row
 
-Part = TypeVar("Part", LocalPart, PipePart)
+ObjectPart = TypeVar("ObjectPart", LocalPart, PipePart)
 
 
 class GlobalEnd:
@@ -47,7 +47,7 @@ def fitting(values: np.ndarray, to: np.dtype) -> np.ndarray:
     return values if values.dtype == to else np.ascontiguousarray(values).view(to)
 
 
-class CopyEnd(TransferVerbs, Generic[Part]):
+class CopyEnd(TransferVerbs, Generic[ObjectPart]):
     """What locals and pipes have in common."""
 
     def begin(self, run: GridRun, kernel: RunningKernel, element: Scalar | None) -> None:
@@ -59,19 +59,19 @@ class CopyEnd(TransferVerbs, Generic[Part]):
 
     @property
     @abstractmethod
-    def part(self) -> Part:
+    def part(self) -> ObjectPart:
         """The part on this core. Errors: TantoError where the core is outside of the grid."""
 
     @abstractmethod
-    def take(self, part: Part, base: int, offset: int, count: int) -> np.ndarray:
+    def take(self, part: ObjectPart, base: int, offset: int, count: int) -> np.ndarray:
         """Elements of a part, zero outside of it."""
 
     @abstractmethod
-    def put(self, part: Part, base: int, offset: int, values: np.ndarray) -> None:
+    def put(self, part: ObjectPart, base: int, offset: int, values: np.ndarray) -> None:
         """Write elements to a part. Errors: TantoError outside of it."""
 
     @abstractmethod
-    def note_far(self, part: Part, offset: int, count: int, row: Row) -> None:
+    def note_far(self, part: ObjectPart, offset: int, count: int, row: Row) -> None:
         """Note a transfer to elements of another core's part."""
 
     # Elements
@@ -84,7 +84,7 @@ class CopyEnd(TransferVerbs, Generic[Part]):
                 f"writes elements {first} to {first + count - 1} of {self.part}, which has {size:,} elements"
             )
 
-    def arrived(self, part: Part, row: Row) -> None:
+    def arrived(self, part: ObjectPart, row: Row) -> None:
         """The elements of the write by `arrival` are there; a row brings them in time."""
 
     def get(self, index: int) -> int | float:

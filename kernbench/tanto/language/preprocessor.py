@@ -6,7 +6,7 @@ import re
 
 from kernbench.tanto.language.conditions import evaluate
 from kernbench.tanto.language.macros import ELEMENT, TOKEN, Expander, Macro, MacroError, Token, tokens_of
-from kernbench.tanto.language.source import Piece, Source
+from kernbench.tanto.language.source import Source, SourcePiece
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w*)[ \t]*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?[ \t]*(.*)", re.DOTALL)
@@ -51,9 +51,9 @@ class Preprocessor:
         if not any(word in self.macros and word != ELEMENT for word in TOKEN.findall(line)):
             return line
         tokens = self._expand(tokens_of(line, number))
-        start, pieces = 0, list[Piece]()
+        start, pieces = 0, list[SourcePiece]()
         for token in tokens:
-            pieces.append(Piece(start, token.line, token.column, token.macro))
+            pieces.append(SourcePiece(start, token.line, token.column, token.macro))
             start += len(token.text.encode())
         self.source.pieces[number] = pieces
         return "".join(token.text for token in tokens)

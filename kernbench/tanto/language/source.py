@@ -23,7 +23,7 @@ class KernelSourceError(InputError):
     """A kernel file that is not legal; the text has file:line:column, the line and a caret."""
 
 
-class Piece(NamedTuple):
+class SourcePiece(NamedTuple):
     """Where a token of a line that macros rewrote comes from: its first byte there, and its place in the file (from 0)."""
 
     start: int
@@ -43,7 +43,9 @@ class Source:
     text: str  # as it stands in the file
     code: bytes = b""  # UTF-8, preprocessed
     macros: dict[str, Macro] = field(default_factory=dict[str, Macro])
-    pieces: dict[int, list[Piece]] = field(default_factory=dict[int, list[Piece]])  # of rows that macros rewrote
+    pieces: dict[int, list[SourcePiece]] = field(
+        default_factory=dict[int, list[SourcePiece]]
+    )  # of rows that macros rewrote
     _rows: list[bytes] = field(default_factory=list[bytes])
 
     def error(self, line: int, column: int, message: str) -> KernelSourceError:

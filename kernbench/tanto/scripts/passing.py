@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core
     from kernbench.tanto.scripts.script import Script
 
-Part = tuple[int, "Core"]  # id and core
+OnCore = tuple[int, "Core"]  # id and core
 
 
 class _Act(NamedTuple):
@@ -38,7 +38,7 @@ def may_miss(run: GridRun, scripts: Sequence[Script]) -> bool:
     far = set[tuple[str, int, "Core"]]().union(*[script.far for script in moving])
     if any((*name, script.core) in far for script in moving for name in script.unasked):
         return True
-    told: dict[Part, list[tuple[DataflowScript, list[_Act]]]] = defaultdict(list)
+    told: dict[OnCore, list[tuple[DataflowScript, list[_Act]]]] = defaultdict(list)
     for script in moving:
         for part, own in _by_part(script).items():
             told[part].append((script, own))
@@ -49,7 +49,7 @@ def may_miss(run: GridRun, scripts: Sequence[Script]) -> bool:
 def leaves_tiles(kernels: Sequence[RunningKernel], scripts: Sequence[Script]) -> bool:
     """Whether a pipe ends with tiles that no kernel waited for."""
     known: dict[Script, tuple[dict[int, int], dict[int, int]]] = {}
-    pushed, waited = defaultdict[Part, int](int), defaultdict[Part, int](int)
+    pushed, waited = defaultdict[OnCore, int](int), defaultdict[OnCore, int](int)
     for kernel, script in zip(kernels, scripts, strict=True):
         if script not in known:
             known[script] = _count_tiles(script)
@@ -72,17 +72,17 @@ def _count_tiles(script: Script) -> tuple[dict[int, int], dict[int, int]]:
     return pushed, waited
 
 
-def _by_part(script: DataflowScript) -> dict[Part, list[_Act]]:
+def _by_part(script: DataflowScript) -> dict[OnCore, list[_Act]]:
     """What a kernel does to each semaphore."""
     parts = [(id, core or script.core) for _, id, core in script.objects]
-    found, waits = defaultdict[Part, list[_Act]](list), 0
+    found, waits = defaultdict[OnCore, list[_Act]](list), 0
     for what, number, amount, _ in script.act_rows[script.act_rows[:, acts.ACT] >= acts.SET].tolist():
         found[parts[number]].append(_Act(what, amount, waits))
         waits += what == acts.MEET
     return found
 
 
-def _may_pass(all: list[tuple[DataflowScript, list[_Act]]], values: Mapping[Part, set[int]], first: int) -> bool:
+def _may_pass(all: list[tuple[DataflowScript, list[_Act]]], values: Mapping[OnCore, set[int]], first: int) -> bool:
     """Whether a semaphore, with what each kernel does to it, may lose a value that a kernel waits for."""
     own = [acts_ for _, acts_ in all if any(one.what == acts.MEET for one in acts_)]
     if not own:
@@ -107,7 +107,7 @@ def _may_add_up(value: int, others: list[list[_Act]]) -> bool:
     return not (once and same and all(a.waits < b.waits for acts_ in others for a, b in pairwise(acts_)))
 
 
-def _copied(script: DataflowScript, acts_: list[_Act], values: Mapping[Part, set[int]]) -> set[int]:
+def _copied(script: DataflowScript, acts_: list[_Act], values: Mapping[OnCore, set[int]]) -> set[int]:
     """All values that a kernel may copy to a semaphore, from semaphores that it has set."""
     found = set[int]()
     for source in {one.amount for one in acts_}:

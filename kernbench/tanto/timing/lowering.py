@@ -12,7 +12,7 @@ from kernbench.program.program import Program
 from kernbench.tanto.timing.dataflow_rows import DataflowRows
 from kernbench.tanto.timing.kernel_log import Row
 from kernbench.tanto.timing.math_rows import MathRows
-from kernbench.tanto.timing.row_arrays import Costs
+from kernbench.tanto.timing.row_arrays import CycleCosts
 from kernbench.tanto.timing.transfer_costs import TransferCosts
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Lowering:
         self.machine, self.places = machine, check_chip(machine)
         self.program = program = Program(machine)
         self.routing = machine.routing
-        self.costs = Costs(program)
+        self.costs = CycleCosts(program)
         figures = machine.figures
         self.core_figures = machine.figures_of("tensix_core")
         self.transfer_costs = TransferCosts.of(self.core_figures)

@@ -21,7 +21,7 @@ Slot = tuple[
 ]  # bool[entry] which entries have a row here, and int64[entry, 1 + ROW_WIDTH] the rows
 
 
-class Costs:
+class CycleCosts:
     """Durations and tags of a program by what they are for, made once."""
 
     def __init__(self, program: Program) -> None:
@@ -55,14 +55,14 @@ def add_rows(counter: np.ndarray | int, amount: np.ndarray) -> np.ndarray:
     return _rows(len(amount), Op.ADD, counter, amount)
 
 
-def delay_rows(operations: np.ndarray, cycles: np.ndarray, costs: Costs) -> Slot:
+def delay_rows(operations: np.ndarray, cycles: np.ndarray, costs: CycleCosts) -> Slot:
     """The time of a processor before each entry: operations since the entry before, and cycles on top of them."""
     rows, which = delay_kinds(operations, cycles, costs)
     return which > 0, rows[which]
 
 
 def delay_kinds(
-    operations: np.ndarray, cycles: np.ndarray, costs: Costs, first: np.ndarray = _ONE_THREAD
+    operations: np.ndarray, cycles: np.ndarray, costs: CycleCosts, first: np.ndarray = _ONE_THREAD
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `delay_rows`, with distinct rows, and int64[entry] which of them each is; 0 stands for none.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kernbench.machine import load_machine
-from kernbench.pto.settings import Settings
+from kernbench.pto.settings import RuntimeSettings
 from kernbench.pto.tasks.tensor_map import TensorMap
 from kernbench.pto.tasks.tensors import Overlap, make_tensor_external
 
 
 def make_map(**fields):
     machine = load_machine("ascend_tiny", {f"pto_runtime.{name}": value for name, value in fields.items()})
-    return TensorMap(Settings.of(machine))
+    return TensorMap(RuntimeSettings.of(machine))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import NamedTuple
 Point = tuple[float, float]  # mm
 
 
-class Grid(NamedTuple):
+class MeshGrid(NamedTuple):
     """The routers of a cube, and those that carry PEs and connections."""
 
     x_mm: tuple[float, ...]  # of each column
@@ -37,7 +37,7 @@ def router_name(row: int, col: int) -> str:
 
 def make_grid(
     pe_mm: Sequence[Point], max_gap_mm: float, hbm_mm: tuple[float, float, float, float] | None, connections: int
-) -> Grid:
+) -> MeshGrid:
     """The mesh for PEs at these positions.
 
     `hbm_mm` is (left, top, right, bottom). Errors: ValueError for a PE inside it, a position given twice, or too many
@@ -65,7 +65,7 @@ def make_grid(
         "E": [router_name(row, cols[-1]) for row in rows],
     }
     middle = {side: _middle([name for name in names if name not in hole], connections) for side, names in sides.items()}
-    return Grid(x_mm, y_mm, hole, carriers, middle)
+    return MeshGrid(x_mm, y_mm, hole, carriers, middle)
 
 
 def relay(places_mm: Iterable[float], max_gap_mm: float) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from kernbench.machine.address import HBM_BYTES, IO_CHIPLETS, PE_BYTES, PES
-from kernbench.machine.families.sip.cube_mesh import Grid, make_grid
+from kernbench.machine.families.sip.cube_mesh import MeshGrid, make_grid
 from kernbench.machine.network.flow_control_spec import FlowControlSpec
 from kernbench.parts.compute import PeGemm, PeMath
 from kernbench.parts.fabric import IoNoc, Noc, PcieEp, SipLink, Switch, Ucie
@@ -198,12 +198,12 @@ class Cube(Section):
         return self
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> MeshGrid:
         """The routers. Errors: ValueError for positions that do not fit."""
         if self.pe_mm is not None:
             return make_grid(self.pe_mm, self.max_gap_mm or 1.0, self.hbm_mm, self.connections or 1)
         (x, y), (dx, dy) = self.origin_mm or (0, 0), self.pitch_mm or (0, 0)
-        return Grid(
+        return MeshGrid(
             tuple(x + dx * col for col in range(self.cols or 0)),
             tuple(y + dy * row for row in range(self.rows or 0)),
             frozenset(self.hole or ()),
