@@ -153,7 +153,15 @@ class Estimator:
 
         jac: Any = slopes  # the stubs know the names of schemes alone
         result = least_squares(
-            residuals, start, jac=jac, bounds=(0, 1), x_scale="jac", xtol=1e-5, ftol=1e-5, gtol=1e-9, max_nfev=MOST_STEPS
+            residuals,
+            start,
+            jac=jac,
+            bounds=(0, 1),
+            x_scale="jac",
+            xtol=1e-5,
+            ftol=1e-5,
+            gtol=1e-9,
+            max_nfev=MOST_STEPS,
         )
         return float(result.cost), np.asarray(result.x)
 
