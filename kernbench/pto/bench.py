@@ -27,6 +27,7 @@ from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
 from kernbench.pto.declarations import (
     NEEDED,
+    check_computed,
     check_declarations,
     check_inputs,
     check_settable,
@@ -311,9 +312,12 @@ def _compare(
     """A sentence for each output that differs from its golden one."""
     found: list[str] = []
     all_golden = run_golden(bench.compute_golden, inputs, params, bench.name)
+    written, computed = outcome.device.written, dict[str, bool]()
     for (name, value), address in zip(inputs, addresses, strict=True):
         if not is_array(value) or (bench.outputs and name not in bench.outputs):
             continue
+        is_written = any(address <= each < address + value.nbytes for each in written)
+        computed[name] = is_written or all_golden[name].tobytes() != value.tobytes()
         got = outcome.device.memory.bytes_at(address, value.nbytes).view(value.dtype).reshape(value.shape)
         golden = all_golden[name]
         close = np.isclose(widen(got), widen(golden), bench.rtol, bench.atol, equal_nan=True)
@@ -323,4 +327,5 @@ def _compare(
                 f"{name}: {int((~close).sum()):,} of {close.size:,} elements differ from the golden ones, the first at {at}: "
                 f"got {got[at]!s}, expected {golden[at]!s}"
             )
+    check_computed(computed, bench.outputs, bench.name)
     return tuple(found)

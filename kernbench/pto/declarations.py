@@ -158,6 +158,24 @@ def _has_numbers(array: np.ndarray) -> bool:
     return array.dtype.kind not in _NO_NUMBERS or (array.dtype.kind == "V" and array.dtype.isbuiltin == 2)
 
 
+def check_computed(computed: Mapping[str, bool], outputs: Sequence[str], bench: str) -> None:
+    """Check what is compared, by whether a task or compute_golden writes it: an input equals itself whatever the kernels do.
+
+    Errors: InputError for one of `outputs` that nothing writes, or, without outputs, if nothing writes any array.
+    """
+    idle = [name for name in computed if not computed[name]]
+    if outputs and idle:
+        raise InputError(
+            f"bench {bench!r}: __outputs__ names {idle[0]!r}, which neither a task nor compute_golden writes; name "
+            "arrays that they compute"
+        )
+    if not outputs and len(idle) == len(computed):
+        raise InputError(
+            f"bench {bench!r}: neither a task nor compute_golden writes an array of generate_inputs, so no numbers can be "
+            "compared; write one, or ask for none with --no-data"
+        )
+
+
 def run_golden(
     compute: Callable[..., object], inputs: Sequence[tuple[str, Any]], params: Mapping[str, Any], bench: str
 ) -> dict[str, np.ndarray]:

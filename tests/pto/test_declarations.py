@@ -183,6 +183,41 @@ def test_outputs_that_name_nothing_are_refused_without_a_comparison_too(tmp_path
         run_bench(declare(tmp_path, CASES, "__outputs__ = ('ot',)\nALL_CASES ="), "ascend_tiny", verify=False)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            CASES,
+            "__outputs__ = ('x',)\nALL_CASES =",
+            "__outputs__ names 'x', which neither a task nor compute_golden writes; name arrays that they compute",
+        ),
+        (
+            "pto2_rt_submit_task(rt",
+            "compute_golden.__code__ = (lambda tensors, params: None).__code__; 0 and (rt",
+            "neither a task nor compute_golden writes an array of generate_inputs, so no numbers can be compared; write one, "
+            "or ask for none with --no-data",
+        ),
+    ],
+)
+def test_an_input_that_nothing_writes_is_no_output(tmp_path, old, new, sentence):
+    file = declare(tmp_path, old, new)
+    file.write_text(file.read_text().replace('("n", params["n"])]', '("n", params["n"]), ("x", np.ones(4))]'))
+    with pytest.raises(InputError) as error:
+        run_bench(file, "ascend_tiny")
+    assert str(error.value) == f"bench 'mine': {sentence}"
+    assert run_bench(file, "ascend_tiny", verify=False).verified is None
+
+
+def test_an_output_that_a_task_leaves_as_it_was_is_compared(tmp_path):
+    run = run_bench(declare(tmp_path, GOLDEN, "pass"), "ascend_tiny")
+    assert run.mismatches == (
+        "out: 4 of 4 elements differ from the golden ones, the first at (0,): got 1.0, expected 0.0",
+    )
+    file = declare(tmp_path, "out[...] = 1", "out[...] = 0")
+    file.write_text(file.read_text().replace(GOLDEN, "pass"))
+    assert run_bench(file, "ascend_tiny").verified
+
+
 def test_a_bench_without_arrays_compares_no_numbers():
     with pytest.raises(InputError, match="gives no array, so no numbers can be compared; give one, or ask for none"):
         run_golden(lambda tensors, params: None, [("n", 4)], {}, "mine")

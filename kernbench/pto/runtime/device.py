@@ -67,6 +67,7 @@ class Device:
         self.agents = Agents(self.program)
         self.rows = KernelRows(self.program)
         self.memory = GlobalMemory(settings.heap_bytes)
+        self.written: set[int] = set()  # addresses of buffers that a task was submitted to write
         self.record = Record()
         self.ring = TaskRing(settings.task_window)
         self.heap = HeapRing(settings.heap_bytes, settings.align_bytes)

@@ -233,6 +233,8 @@ class Orchestrator(OrchestratorThread):
     def _allocate_outputs(self, task: Task) -> None:
         """Step 5: memory for outputs that have none, packed one behind the other."""
         device, settings = self.device, self.device.settings
+        written = [p for p in task.params if p.kind in (ParamKind.OUTPUT, ParamKind.INOUT)]
+        device.written |= {p.tensor.buffer.address for p in written if p.tensor is not None}
         buffers = [p.tensor.buffer for p in task.params if p.kind == ParamKind.OUTPUT and p.tensor is not None]
         buffers = list({id(buffer): buffer for buffer in buffers if not buffer.address}.values())
         if not buffers:
