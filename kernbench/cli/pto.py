@@ -83,7 +83,6 @@ def replay_command(
         from kernbench.cli.compiling import announce_compiling
         from kernbench.pto.replay import replay
         from kernbench.pto.results.summary import summarise
-        from kernbench.pto.results.usage import tell_bottleneck
         from kernbench.pto.tasks.graph import load_graph
         from kernbench.runs.request import note_replay
 
@@ -96,7 +95,7 @@ def replay_command(
             "graph": str(graph),
             "topology": outcome.device.machine.name,
             **summary.to_dict(),
-            **tell_bottleneck(outcome),
+            **outcome.usage.to_dict(),
         }
         asked = _Asked(explain, what_if, out is not None)
         why = _explain(
@@ -279,7 +278,6 @@ def _prepare(
 def _figures_of(run: BenchRun) -> dict[str, Any]:
     """What is told of a run, as plain values."""
     from kernbench.pto.results.summary import summarise
-    from kernbench.pto.results.usage import tell_bottleneck
 
     return {
         "bench": run.bench.name,
@@ -291,7 +289,7 @@ def _figures_of(run: BenchRun) -> dict[str, Any]:
         "verified": run.verified,
         "mismatches": list(run.mismatches),
         **summarise(run.outcome).to_dict(),
-        **tell_bottleneck(run.outcome),
+        **run.outcome.usage.to_dict(),
         **run.host_copies_us(),
         "shared_memory_bytes": run.outcome.device.settings.shared_memory_bytes,
     }

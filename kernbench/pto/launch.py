@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernbench.engine.jit_status import running_s
 from kernbench.modes import Mode
 from kernbench.pto.results.record import ORCHESTRATOR, Phase, Record
+from kernbench.pto.results.usage import Usage, find_usage
 from kernbench.pto.runtime.device import Device
 from kernbench.pto.runtime.orchestrator import Backend, Orchestrator
 from kernbench.pto.tasks.rings import TaskRing
@@ -31,7 +33,7 @@ class BuildMode(IntEnum):
 Body = Callable[[Orchestrator], object]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outcome:
     """A finished run. Times in femtoseconds; `wall_s` is how long the simulation took."""
 
@@ -42,6 +44,11 @@ class Outcome:
     orchestrated_fs: int  # when the last task was submitted
     end_fs: int
     wall_s: float
+
+    @cached_property
+    def usage(self) -> Usage:
+        """How busy the parts of the machine were, found once for all that is said of the run."""
+        return find_usage(self)
 
 
 @dataclass(frozen=True, slots=True)

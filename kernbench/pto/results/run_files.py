@@ -11,7 +11,6 @@ from kernbench.oplog.queueing import find_queueing
 from kernbench.pto.results.critical_path import find_graph_path
 from kernbench.pto.results.runtime_rows import RuntimeRows
 from kernbench.pto.results.summary import summarise
-from kernbench.pto.results.usage import find_busy, find_parts, tell_bottleneck
 from kernbench.runs.explanation import Explanation
 from kernbench.runs.files import RunToKeep, times_of, write_run
 from kernbench.runs.metrics import run_metrics
@@ -62,7 +61,7 @@ def _measure(outcome: Outcome) -> dict[str, Any]:
         "events": metrics["events"],
         "flit_hops": metrics["flit_hops"],
         "wall_s": outcome.wall_s,
-        **tell_bottleneck(outcome),
+        **outcome.usage.to_dict(),
     }
 
 
@@ -82,8 +81,8 @@ def explain_graph(
         queueing=tuple(find_queueing(session.program, times, 0)),
         roofline=None,
         what_if=None if what_ifs is None else _join_what_ifs(outcome, what_ifs),
-        parts=find_parts(outcome),
-        busy_fs=find_busy(outcome),
+        parts=outcome.usage.parts,
+        busy_fs=outcome.usage.busy_fs,
         span_fs=outcome.end_fs,
         network=None,
     )

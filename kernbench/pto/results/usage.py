@@ -5,7 +5,7 @@ The processors of threads have the classes of what runs on them: the orchestrato
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,24 @@ if TYPE_CHECKING:
 _IDLE = (Phase.BLOCKED, Phase.START_UP)
 
 
-def find_parts(outcome: Outcome) -> Parts:
+class Usage(NamedTuple):
+    """How long (fs) each part was busy: int64[part]. The bottleneck is the busiest class; None if nothing was busy."""
+
+    parts: Parts
+    busy_fs: np.ndarray
+    bottleneck: Bottleneck | None
+
+    def to_dict(self) -> dict[str, str | float | None]:
+        """The bottleneck by the names of `RunResult`."""
+        found = self.bottleneck
+        return {
+            "bottleneck": found and found.kind,
+            "bottleneck_part": found and found.part,
+            "bottleneck_utilisation": found.utilisation if found else 0.0,
+        }
+
+
+def _find_parts(outcome: Outcome) -> Parts:
     """The parts of the machine of a run."""
     parts = list_parts(outcome.session.machine)
     threads = [ORCHESTRATOR, *(scheduler.number for scheduler in outcome.device.schedulers)]
@@ -29,7 +46,7 @@ def find_parts(outcome: Outcome) -> Parts:
     return parts._replace(kind=tuple(runs.get(name, kind) for name, kind in zip(parts.name, parts.kind, strict=True)))
 
 
-def find_busy(outcome: Outcome) -> np.ndarray:
+def _find_busy(outcome: Outcome) -> np.ndarray:
     """int64[part] how long (fs) each part was busy: what kernels used by the program, threads and cores by the record."""
     busy_fs, _ = busy_of_run(outcome.session, ())
     rows = RuntimeRows(outcome)
@@ -42,20 +59,8 @@ def find_busy(outcome: Outcome) -> np.ndarray:
     return busy_fs
 
 
-def find_bottleneck(outcome: Outcome) -> Bottleneck | None:
-    """The class that is busiest over the run, its busiest part, and that part's utilisation; None if nothing was busy."""
-    busy_fs = find_busy(outcome)
-    span_fs = np.array([outcome.end_fs])
-    return find_bottlenecks(find_parts(outcome), np.arange(len(busy_fs)), busy_fs[None].astype(np.float64), span_fs)[
-        0
-    ]
-
-
-def tell_bottleneck(outcome: Outcome) -> dict[str, str | float | None]:
-    """The bottleneck by the names of `RunResult`."""
-    found = find_bottleneck(outcome)
-    return {
-        "bottleneck": found and found.kind,
-        "bottleneck_part": found and found.part,
-        "bottleneck_utilisation": found.utilisation if found else 0.0,
-    }
+def find_usage(outcome: Outcome) -> Usage:
+    """The parts of the machine of a run, how long each was busy, and the bottleneck over the run."""
+    parts, busy_fs, span_fs = _find_parts(outcome), _find_busy(outcome), np.array([outcome.end_fs])
+    (found,) = find_bottlenecks(parts, np.arange(len(busy_fs)), busy_fs[None].astype(np.float64), span_fs)
+    return Usage(parts, busy_fs, found)

@@ -150,7 +150,6 @@ def is_task_graph(name: str) -> bool:
 def _run(point: Point) -> TaskGraphResult:
     from kernbench.pto.bench import run_bench
     from kernbench.pto.results.summary import summarise
-    from kernbench.pto.results.usage import find_bottleneck
 
     assert point.bench is not None
     own = {name: value for name, value in point.parameters.items() if value != OF_CASE}
@@ -160,7 +159,7 @@ def _run(point: Point) -> TaskGraphResult:
         point.bench, point.topology, case=case, parameters=given, overrides=point.overrides, backend=runtime,
         mode=point.mode, verify=False,
     )  # fmt: skip
-    summary, busiest = summarise(run.outcome), find_bottleneck(run.outcome)
+    summary, busiest = summarise(run.outcome), run.outcome.usage.bottleneck
     return TaskGraphResult(
         NS_PER_US * summary.run_us,
         NS_PER_US * summary.span_us,
