@@ -240,7 +240,7 @@ def _explain(outcome: Outcome, rerun: Rerun, asked: _Asked, display: Display) ->
     if asked.what_if or (asked.explain and not is_long(run_metrics(outcome.session, ())["events"])):
         display.say("running what-ifs")
         what_ifs = find_what_ifs(outcome, rerun)
-    told = {"what_if": [each.to_dict() for each in what_ifs or ()]} if asked.what_if else {}
+    told = {"what_if": what_ifs.to_dict()} if asked.what_if and what_ifs else {}
     explanation = explain_graph(outcome, what_ifs, rerun) if asked.explain or asked.keep else None
     explained = {"explain": explanation.to_dict()} if asked.explain and explanation else {}
     return _Why(explanation, told, explained)
@@ -426,11 +426,9 @@ def _keep_directory(run: _ToKeep, explanation: Explanation, out: Path) -> dict[s
 
 def _show(summary: Summary, told: Mapping[str, Any]) -> None:
     from kernbench.cli.outputs import show_files
-    from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
+    from kernbench.cli.pto_tables import stage_table, summary_table, thread_table
 
     tables = [summary_table(summary, told), stage_table(summary), thread_table(summary)]
-    if "what_if" in told and "explain" not in told:
-        tables.append(what_if_table(told["what_if"]))
     for number, table in enumerate(tables):
         if number:
             say()
@@ -439,5 +437,9 @@ def _show(summary: Summary, told: Mapping[str, Any]) -> None:
         from kernbench.cli.explained import show_explanation
 
         show_explanation(told["explain"], long=told["explain"]["what_if"] is None, lines=False)
+    elif "what_if" in told:
+        from kernbench.cli.explained import show_what_if
+
+        show_what_if(told["what_if"])
     say()
     show_files(told["files"])

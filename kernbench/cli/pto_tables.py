@@ -25,11 +25,6 @@ STAGES = {
     "busy_us": Field("busy µs", ",.3f"),
     "mean_us": Field("mean µs", ",.3f", rank=2),
 }
-WHAT_IF = {
-    "twice": Field("twice as fast or large"),
-    "run_us": Field("run µs", ",.3f"),
-    "saved_us": Field("saved µs", ",.3f"),
-}
 NUMBERS = {
     True: ("right", "every output is as the golden one"),
     False: ("wrong", "the error says where"),
@@ -89,11 +84,6 @@ def thread_table(summary: Summary) -> TextTable:
     }
     rows = [{**dict.fromkeys(phases), "thread": thread, **each} for thread, each in summary.threads.items()]
     return figures_table(rows, fields)
-
-
-def what_if_table(what_ifs: Sequence[Mapping[str, Any]]) -> TextTable:
-    """What each thing would save if it were twice as fast or large."""
-    return figures_table(what_ifs, WHAT_IF)
 
 
 def sweep_table(rows: Sequence[Mapping[str, Any]]) -> TextTable:

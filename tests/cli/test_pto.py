@@ -100,6 +100,11 @@ def test_a_run_is_explained(what: str, capsys: pytest.CaptureFixture[str], monke
     assert "\n\ncritical path by operation\noperation" in out
     assert out.count("twice as fast or large, simulated\npart ") == 1
     assert "roofline" not in out
+    assert pto(*arguments, "-t", "ascend_tiny", "--what-if", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["what_if"] == explain["what_if"]
+    assert pto(*arguments, "-t", "ascend_tiny", "--what-if") == 0
+    table = out[out.index("\nwhat if a part") : out.index("\n\nutilisation")]
+    assert table in capsys.readouterr().out
     assert json.loads(Path("kept", "result.json").read_text())["explain"] == explain
     monkeypatch.setattr("kernbench.runs.explanation.MOST_EVENTS", 0)
     assert pto(*arguments, "-t", "ascend_tiny", "--explain") == 0

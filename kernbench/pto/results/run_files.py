@@ -14,14 +14,13 @@ from kernbench.pto.results.summary import summarise
 from kernbench.runs.explanation import Explanation
 from kernbench.runs.files import RunToKeep, times_of, write_run
 from kernbench.runs.metrics import run_metrics
-from kernbench.runs.what_if import Alternative, WhatIf
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.oplog.critical import Piece
     from kernbench.pto.launch import Outcome
     from kernbench.pto.results.what_if import Rerun
-    from kernbench.pto.results.what_if import WhatIf as GraphWhatIf
+    from kernbench.runs.what_if import WhatIf
 
 NS_PER_US = 1000
 _GROUPS = {  # what-ifs of parts of the runtime: what has time on the path, and how the names of its pieces begin
@@ -66,7 +65,7 @@ def _measure(outcome: Outcome) -> dict[str, Any]:
 
 
 def explain_graph(
-    outcome: Outcome, what_ifs: Sequence[GraphWhatIf] | None = None, rerun: Rerun | None = None
+    outcome: Outcome, what_ifs: WhatIf | None = None, rerun: Rerun | None = None
 ) -> Explanation:
     """Why a run took as long as it did, with its what-ifs if they were simulated; it has no lines of kernels.
 
@@ -80,7 +79,7 @@ def explain_graph(
         launches=(),
         queueing=tuple(find_queueing(session.program, times, 0)),
         roofline=None,
-        what_if=None if what_ifs is None else _join_what_ifs(outcome, what_ifs),
+        what_if=what_ifs,
         parts=outcome.usage.parts,
         busy_fs=outcome.usage.busy_fs,
         span_fs=outcome.end_fs,
@@ -90,12 +89,12 @@ def explain_graph(
     return replace(found, remarks=(told,)) if told else found
 
 
-def _tell_fit(outcome: Outcome, explanation: Explanation, what_ifs: Sequence[GraphWhatIf], rerun: Rerun) -> str | None:
+def _tell_fit(outcome: Outcome, explanation: Explanation, what_ifs: WhatIf, rerun: Rerun) -> str | None:
     """How the part of the runtime that has most of the critical path fits to what its being twice as fast saves."""
     spent_ns, whole_ns = _by_group(explanation.path), outcome.end_fs / FS_PER_NS
     group = max(spent_ns, key=spent_ns.__getitem__)
-    share, faster = spent_ns[group] / whole_ns, next(one for one in what_ifs if one.name == group)
-    saves = NS_PER_US * faster.saved_us / whole_ns
+    share, faster = spent_ns[group] / whole_ns, next(one for one in what_ifs.alternatives if one.name == group)
+    saves = -faster.change
     if share < LEAST_TOLD:
         return None
     told = (
@@ -122,13 +121,3 @@ def _by_group(path: Sequence[Piece]) -> dict[str, float]:
                 if kind.startswith(start):
                     found[name] += fs / FS_PER_NS
     return found
-
-
-def _join_what_ifs(outcome: Outcome, what_ifs: Sequence[GraphWhatIf]) -> WhatIf:
-    """The what-ifs of the run as a table of alternatives, each with a name for its fields."""
-    latency_ns = outcome.end_fs / FS_PER_NS
-    found = [
-        Alternative(one.fields, NS_PER_US * one.run_us, NS_PER_US * one.run_us / latency_ns - 1, one.name)
-        for one in what_ifs
-    ]
-    return WhatIf(2, latency_ns, tuple(found))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernbench.pto.settings import SECTION
-from kernbench.pto.results.summary import summarise
+from kernbench.runs.what_if import Alternative, WhatIf
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -44,30 +44,17 @@ CORES = "cores"
 CLOCKS = ("aic.clock_ghz", "aiv.clock_ghz")
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """A thing that is twice as fast or large, and the run with it."""
+def find_what_ifs(outcome: Outcome, rerun: Rerun) -> WhatIf:
+    """The run again with each thing twice as fast or large, the one that saves most first.
 
-    name: str
-    span_us: float
-    run_us: float
-    saved_us: float  # of the run
-    fields: Mapping[str, tuple[float, float]]  # as they are, as they would be
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"twice": self.name, "span_us": self.span_us, "run_us": self.run_us, "saved_us": self.saved_us}
-
-
-def find_what_ifs(outcome: Outcome, rerun: Rerun) -> list[WhatIf]:
-    """The run again with each thing twice as fast or large, the one that saves most first."""
-    machine, found = outcome.device.machine, list[WhatIf]()
-    base_us = summarise(outcome).run_us
+    It is simulated from the start, since what the runtime decides depends on time: no recorded program would be right.
+    """
+    machine, latency_ns, found = outcome.device.machine, outcome.end_fs / FS_PER_NS, list[Alternative]()
     for name, fields, speed in _changes(machine):
-        summary = summarise(rerun(fields, speed))
+        again_ns = rerun(fields, speed).end_fs / FS_PER_NS
         changed = {field: (machine.figures[field], value) for field, value in fields.items()}
-        found.append(WhatIf(name, summary.span_us, summary.run_us, base_us - summary.run_us, changed))
-    return sorted(found, key=lambda each: (-each.saved_us, each.name))
+        found.append(Alternative(changed, again_ns, again_ns / latency_ns - 1, name))
+    return WhatIf(2, latency_ns, tuple(sorted(found, key=lambda each: (each.latency_ns, each.name))))
 
 
 def _changes(machine: Machine) -> list[tuple[str, dict[str, float], float]]:
