@@ -184,7 +184,7 @@ class _GraphPath:
             yield self._piece(phase, phase.start_fs, end_fs)
 
     def _piece(self, phase: PhaseRow, start_fs: int, end_fs: int) -> Piece:
-        name, told = thread_name(phase.thread), Phase(phase.phase).name.lower().replace("_", " ")
+        name, told = thread_name(phase.thread), phase.phase.label
         at = self._all.find_before(phase.thread, end_fs)
         kind = f"{name.rstrip('0123456789')}: {told}"
         part = f"{self._rows.part_of_thread(phase.thread)}.{name}"

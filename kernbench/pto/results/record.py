@@ -29,6 +29,11 @@ class Phase(IntEnum):
     DRAIN = 8
     SHUT_DOWN = 9
 
+    @property
+    def label(self) -> str:
+        """Its name in op logs, traces and critical paths."""
+        return self.name.lower().replace("_", " ")
+
 
 class BlockRow(NamedTuple):
     """A block of a task on a core, in femtoseconds."""

@@ -74,8 +74,7 @@ class RuntimeRows:
     def _tell_phase(self, row: PhaseRow) -> tuple[Any, ...]:
         name = thread_name(row.thread)
         part = f"{self.part_of_thread(row.thread)}.{name}"
-        told = Phase(row.phase).name.lower().replace("_", " ")
-        return row.start_fs, row.end_fs, part, KIND, told, "", [], name, 0, row.start_fs
+        return row.start_fs, row.end_fs, part, KIND, row.phase.label, "", [], name, 0, row.start_fs
 
     def _tell_block(self, row: BlockRow, name: str) -> tuple[Any, ...]:
         part, scheduler = self._cores[row.core].place.name, self._cores[row.core].scheduler

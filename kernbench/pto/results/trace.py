@@ -107,8 +107,7 @@ def _list_slices(outcome: Outcome, chosen: _Chosen, tracks: TrackTable) -> polar
 
     def phase(row: PhaseRow) -> tuple[Any, ...]:
         track = tracks.find(thread_name(row.thread), SLICES, runtime)
-        name = Phase(row.phase).name.lower().replace("_", " ")
-        return track, row.start_fs, row.end_fs, name, PHASE, NOWHERE, None, None, None
+        return track, row.start_fs, row.end_fs, row.phase.label, PHASE, NOWHERE, None, None, None
 
     def block(row: BlockRow) -> tuple[Any, ...]:
         track, waited = parts.find(cores[row.core].place.name), row.start_fs - row.dispatch_fs
