@@ -58,6 +58,7 @@ def check_tiles(tiles: int, frame: int) -> None:
     "tanto-binary",
     "Sum, difference or product of two tensors, the second broadcast or not",
     choices={"operation": tuple(OPERATIONS), "broadcast": BROADCASTS},
+    system="tanto",
 )
 def binary(tanto, operation="add", broadcast="none", cores=4, tiles=16, frame=8):
     """Each core has a stretch of the tensors.
@@ -100,6 +101,7 @@ def binary(tanto, operation="add", broadcast="none", cores=4, tiles=16, frame=8)
     "tanto-unary",
     "One function of the vector unit on a tensor; the operand is the bits of a float, or a natural power",
     choices={"function": FUNCTIONS},
+    system="tanto",
 )
 def unary(tanto, function="gelu", operand=0x3F000000, cores=4, tiles=16, frame=8):
     """Each core has a stretch of the tensors.
@@ -129,7 +131,7 @@ def unary(tanto, function="gelu", operand=0x3F000000, cores=4, tiles=16, frame=8
     tanto.expect("y", y, reference, exact=True)
 
 
-@bench("tanto-transpose", "Transposes every tile of a tensor")
+@bench("tanto-transpose", "Transposes every tile of a tensor", system="tanto")
 def transpose(tanto, cores=4, tiles=16):
     """Each core has a stretch of the tensors.
 
@@ -144,7 +146,7 @@ def transpose(tanto, cores=4, tiles=16):
     tanto.expect("y", y, lambda: from_matrices(to_matrices(values.reshape(-1, TILE)).transpose(0, 2, 1)), exact=True)
 
 
-@bench("tanto-tilize", "Brings rows of 32 x 32n elements into n tiles, or tiles into rows")
+@bench("tanto-tilize", "Brings rows of 32 x 32n elements into n tiles, or tiles into rows", system="tanto")
 def relayout(tanto, untilizes=False, cores=4, blocks=4, block=4):
     """Each core has a stretch of the tensors.
 
@@ -171,6 +173,7 @@ def relayout(tanto, untilizes=False, cores=4, blocks=4, block=4):
     "tanto-reduce",
     "Sum or maximum over rows, columns or all elements of tiles that follow each other",
     choices={"operation": REDUCTIONS, "way": WAYS},
+    system="tanto",
 )
 def reduce(tanto, operation="sum", way="rows", cores=4, count=4, length=4):
     """Each core has a stretch of the tensors.

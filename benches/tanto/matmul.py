@@ -305,6 +305,7 @@ class Product:
     "Product of matrices on a grid of cores, which multicast blocks along rows and columns",
     fields=find_fields,
     choices={"dtype": DTYPES, "math_fidelity": FIDELITIES, "layout": LAYOUTS},
+    system="tanto",
 )
 def matmul(
     tanto,

@@ -81,7 +81,7 @@ def explain_graph(
         launches=(),
         queueing=tuple(find_queueing(session.program, times, 0)),
         roofline=None,
-        what_if=None if what_ifs is None else _join_what_ifs(outcome, what_ifs),
+        what_if=None if what_ifs is None else join_what_ifs(outcome, what_ifs),
         parts=find_parts(outcome),
         busy_fs=find_busy(outcome),
         window_fs=outcome.end_fs,
@@ -125,7 +125,7 @@ def _by_group(path: Sequence[Piece]) -> dict[str, float]:
     return found
 
 
-def _join_what_ifs(outcome: Outcome, what_ifs: Sequence[GraphWhatIf]) -> WhatIf:
+def join_what_ifs(outcome: Outcome, what_ifs: Sequence[GraphWhatIf]) -> WhatIf:
     """The what-ifs of the run as a table of alternatives, each with a name for its fields."""
     latency_ns = outcome.end_fs / FS_PER_NS
     found = [
