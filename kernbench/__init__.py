@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from kernbench.errors import OutOfMemoryError as OutOfMemoryError
     from kernbench.errors import RunError as RunError
     from kernbench.errors import UnreachableError as UnreachableError
+    from kernbench.frontends.run import run_bench
     from kernbench.host.memory.placement import DPPolicy as DPPolicy
     from kernbench.host.memory.placement import part_of as part_of
     from kernbench.host.memory.placement import tile_grid as tile_grid
@@ -101,7 +102,6 @@ if TYPE_CHECKING:
     from kernbench.runs.bench import list_benches as list_benches
     from kernbench.runs.explanation import Explanation as Explanation
     from kernbench.runs.result import RunResult as RunResult
-    from kernbench.runs.run import run_bench
     from kernbench.sweep.results.comparison import Comparison as Comparison
     from kernbench.tl.language.context import TLContext as TLContext
     from kernbench.tl.language.current_context import run_kernel as run_kernel
@@ -126,6 +126,7 @@ _NAMES = {  # by module
         "RunError",
         "UnreachableError",
     ),
+    "frontends.run": ("run",),
     "host.memory.placement": ("DPPolicy", "part_of", "tile_grid"),
     "host.tensor_parallel.layers": ("ColumnParallelLinear", "RowParallelLinear", "VocabParallelEmbedding"),
     "host.tensor_parallel.regions": (
@@ -139,7 +140,6 @@ _NAMES = {  # by module
     "runs.bench": ("bench", "list_benches"),
     "runs.explanation": ("Explanation",),
     "runs.result": ("RunResult",),
-    "runs.run": ("run",),
     "sweep": ("sweep",),
     "sweep.results.comparison": ("Comparison",),
     "tl.language.context": ("TLContext",),

@@ -7,7 +7,7 @@ programs, which the response of a device carries back to the host.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,6 +21,7 @@ class KernBenchError(Exception):
 
     exit_code = 1
     code = "error"
+    figures: Mapping[str, Any] | None = None  # what is known of a run that failed, for `--json`
     _response: Any = None
 
     @property

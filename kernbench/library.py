@@ -18,8 +18,8 @@ SUFFIXES = {
     "benches": ".py",
     "benches/ccl": ".py",
     "benches/pto": ".py",
-    "sweeps/pto": ".yaml",
 }
+_WITHIN = {"sweeps": ("sweeps", "sweeps/pto")}  # the folders of a kind that has several
 CODE = (
     "benches",
     "benches/ccl",
@@ -29,8 +29,6 @@ CODE = (
     "benches/triton",
     "models",
 )  # the folders that hold Python files
-# The machines of commands that name none: of benches, of Tanto programs, of task graphs.
-DEFAULT_TOPOLOGY, TANTO_TOPOLOGY, GRAPH_TOPOLOGY = "sip_2x4x4", "wormhole_n150", "ascend_910b2"
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -47,7 +45,8 @@ def is_checkout() -> bool:
 
 def folders(kind: str) -> list[Path]:
     """The folders in which files of a kind are searched, in order."""
-    return [folder for folder in (Path.cwd() / kind, shipped() / kind) if folder.is_dir()]
+    kinds = _WITHIN.get(kind, (kind,))
+    return [folder for place in (Path.cwd(), shipped()) for one in kinds if (folder := place / one).is_dir()]
 
 
 def code_folders() -> list[Path]:
@@ -139,5 +138,4 @@ _SINGULAR = {
     "benches": "bench",
     "benches/ccl": "collective algorithm",
     "benches/pto": "bench of task graphs",
-    "sweeps/pto": "grid of task graphs",
 }

@@ -68,7 +68,7 @@ def commands_page() -> str:
     lines += ["shows the traceback of an error, belong to all."]
     with click.Context(kernbench, info_name="kernbench") as context:
         for name in COMMANDS:
-            command = import_module(f"kernbench.cli.{name}").command
+            command = import_module(f"kernbench.cli.commands.{name}").command
             lines += _command(command, f"kernbench {name}", context)
     return "\n".join(lines) + "\n"
 

@@ -56,7 +56,7 @@ def attention_program(tanto, q, k, v, one, y, cores, rows, head_tiles, key_tiles
     return program
 
 
-@bench("tanto-softmax", "Softmax of the rows of a matrix")
+@bench("tanto-softmax", "Softmax of the rows of a matrix", system="tanto")
 def softmax(tanto, M=128, N=256, cores=2):
     """Rows are shared by the cores.
 
@@ -75,7 +75,7 @@ def softmax(tanto, M=128, N=256, cores=2):
     tanto.expect("y", y, lambda: matrix_to_tiles(softmax_of(values)))
 
 
-@bench("tanto-attention", "One head of attention, keys and values kept in each core")
+@bench("tanto-attention", "One head of attention, keys and values kept in each core", system="tanto")
 def attention(tanto, queries=128, keys=256, head=64, cores=2):
     """Queries are shared by the cores.
 

@@ -74,7 +74,11 @@ def add_transfers(
         writer.set_args(core, [weights, output, pw, py, ready, valid, *sizes, *corners])
 
 
-@bench("tanto-conv", "3 x 3 convolution; windows come from DRAM for each tap, or from a band of rows kept in each core")
+@bench(
+    "tanto-conv",
+    "3 x 3 convolution; windows come from DRAM for each tap, or from a band of rows kept in each core",
+    system="tanto",
+)
 def conv(tanto, height=16, width=16, channels=32, filters=32, cores_x=2, cores_y=2, band=False, relu=True):
     """Pixels are shared by the cores; weights come by multicast.
 
@@ -120,7 +124,7 @@ def conv(tanto, height=16, width=16, channels=32, filters=32, cores_x=2, cores_y
     tanto.expect("output", output, reference)
 
 
-@bench("tanto-depthwise", "3 x 3 depthwise convolution: each channel by itself")
+@bench("tanto-depthwise", "3 x 3 depthwise convolution: each channel by itself", system="tanto")
 def depthwise(tanto, height=16, width=16, channels=32, cores_x=2, cores_y=2, band=True):
     """Pixels are shared by the cores; weights come by multicast.
 
@@ -156,7 +160,9 @@ def depthwise(tanto, height=16, width=16, channels=32, cores_x=2, cores_y=2, ban
     tanto.expect("output", output, lambda: np.einsum("tpc,tc->pc", windows(values), taps))
 
 
-@bench("tanto-pool", "2 x 2 maximum pooling with stride 2, by a table of offsets that the reader looks up")
+@bench(
+    "tanto-pool", "2 x 2 maximum pooling with stride 2, by a table of offsets that the reader looks up", system="tanto"
+)
 def pool(tanto, height=16, width=16, channels=32, cores=2):
     """Pixels of the result are shared by the cores.
 

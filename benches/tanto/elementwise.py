@@ -128,6 +128,7 @@ def check_tiles(tiles: int, frame: int) -> None:
     "tanto-binary",
     "Sum, difference or product of two tensors, the second broadcast or not",
     choices={"operation": tuple(OPERATIONS), "broadcast": BROADCASTS, "dtype": DTYPES, "layout": LAYOUTS},
+    system="tanto",
 )
 def binary(
     tanto, operation="add", broadcast="none", cores=4, tiles=16, frame=8, dtype="bfloat16", layout="dram", grid_x=0
@@ -176,6 +177,7 @@ def binary(
     "tanto-unary",
     "One function of the vector unit on a tensor; the operand is the bits of a float, or a natural power",
     choices={"function": FUNCTIONS, "dtype": DTYPES, "dtype_y": ("", *DTYPES), "layout": LAYOUTS},
+    system="tanto",
 )
 def unary(
     tanto,
@@ -219,7 +221,7 @@ def unary(
     tanto.expect("y", y, reference, exact=is_exact(fmt))
 
 
-@bench("tanto-transpose", "Transposes every tile of a tensor")
+@bench("tanto-transpose", "Transposes every tile of a tensor", system="tanto")
 def transpose(tanto, cores=4, tiles=16):
     """Each core has a stretch of the tensors.
 
@@ -234,7 +236,7 @@ def transpose(tanto, cores=4, tiles=16):
     tanto.expect("y", y, lambda: from_matrices(to_matrices(values.reshape(-1, TILE)).transpose(0, 2, 1)), exact=True)
 
 
-@bench("tanto-tilize", "Brings rows of 32 x 32n elements into n tiles, or tiles into rows")
+@bench("tanto-tilize", "Brings rows of 32 x 32n elements into n tiles, or tiles into rows", system="tanto")
 def relayout(tanto, untilizes=False, cores=4, blocks=4, block=4):
     """Each core has a stretch of the tensors.
 
@@ -259,6 +261,7 @@ def relayout(tanto, untilizes=False, cores=4, blocks=4, block=4):
     "tanto-reduce",
     "Sum or maximum over rows, columns or all elements of tiles that follow each other",
     choices={"operation": REDUCTIONS, "way": WAYS},
+    system="tanto",
 )
 def reduce(tanto, operation="sum", way="rows", cores=4, count=4, length=4):
     """Each core has a stretch of the tensors.

@@ -381,6 +381,7 @@ class Product:
         "layout": LAYOUTS,
         "spread": SPREADS,
     },
+    system="tanto",
 )
 def matmul(
     tanto,

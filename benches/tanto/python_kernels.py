@@ -73,6 +73,7 @@ KERNELS = {
     "tanto-swish",
     "x times its sigmoid, by kernels in Python or in the C++-like language",
     choices={"language": tuple(KERNELS)},
+    system="tanto",
 )
 def swish(tanto, language="python", cores=4, tiles=16, frame=8):
     """Each core has a stretch of the tensors.

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from kernbench.errors import InputError, suggest
-from kernbench.library import DEFAULT_TOPOLOGY
+from kernbench.frontends.benches import FRONT_END
 from kernbench.machine.setting_names import check_names
-from kernbench.report.tables.text_table import Field
 from kernbench.sweep.grid.ranges import expand_range, is_range
+from kernbench.text_table import Field
 from kernbench.units import parse, parse_count, unit_of
 
 Read = Callable[[str, object], object]  # the name of a setting and what was given; errors: ValueError
@@ -81,7 +81,7 @@ class Evaluation:
     progress: str  # the line for each row, while it runs
     check: str = ""  # a function that returns the violated invariants of a table
     summary: str = ""  # a function that returns a line about a table
-    topology: str = DEFAULT_TOPOLOGY
+    topology: str = FRONT_END.machine
 
 
 EVALUATIONS = {

@@ -28,25 +28,25 @@ from kernbench.atomic_output import FULL
 from kernbench.characters import check_characters
 from kernbench.cli.environment import check_environment
 from kernbench.cli.help_text import HelpContext
-from kernbench.cli.screen import complain
+from kernbench.cli.output.screen import complain
 from kernbench.cli.starter import end_with_starter
 from kernbench.errors import KernBenchError, error_text, message, suggest, uncover_interruption
 from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 
-# The name of each command and its line in `--help`; its module is kernbench.cli.<name>, which defines `command`.
+# The name of each command and its line in `--help`; its module is kernbench.cli.commands.<name>, which defines `command`.
 COMMANDS = {
-    "run": "Run a bench on a machine; say how long it takes and why.",
+    "run": "Run a program on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
     "show": "Show what may be set: the fields of a machine, the parameters of a bench or a sweep.",
+    "check": "Check files of kernels and programs without running them.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
-    "pto": "Run graphs of tasks with their runtime, or replay measured ones.",
     "diagram": "Draw a machine to scale: one SVG a view.",
-    "tanto": "Run Tanto programs on a chip of Tensix cores; check their kernels.",
     "evaluate": "Run a fixed set of benches; keep a table and its figures.",
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
     "web": "Show sweeps, also while they run, and machines in a browser.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
+EARLIER = ("pto", "tanto")  # what `commands.earlier` takes for one release
 COMPLETION = "_KERNBENCH_COMPLETE"  # the variable by which a shell asks for completions
 SIGNALLED = 128  # plus the number of a signal: a shell's exit code of a process that it ended
 
@@ -122,9 +122,11 @@ class Commands(SuggestingGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command. Errors: as `SuggestingGroup`."""
+        if cmd_name in EARLIER:
+            return import_module("kernbench.cli.commands.earlier").COMMANDS[cmd_name]
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = import_module(f"kernbench.cli.{cmd_name}").command
+        command: click.Command = import_module(f"kernbench.cli.commands.{cmd_name}").command
         inner = command.commands.values() if isinstance(command, click.Group) else ()
         for each in (command, *inner):
             each.context_class = HelpContext
@@ -170,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     settings = Settings(arguments=tuple(arguments))
     if COMPLETION in os.environ:
-        from kernbench.cli.completion import register
+        from kernbench.cli.names.completion import register
 
         register()
     _open_streams()

@@ -23,7 +23,7 @@ def measure(
     verify: bool,
 ) -> RunResult:
     """Run a bench. Errors: those of the run; RunError when a check of the numbers fails."""
-    from kernbench.runs.run import run_bench
+    from kernbench.frontends.run import run_bench
 
     result = run_bench(bench, topology, parameters=parameters, overrides=overrides, mode=mode, verify=verify)
     if result.mismatches:

@@ -18,6 +18,7 @@ from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
 from kernbench.errors import InputError, KernBenchError
 from kernbench.fitting.measurements import LATENCY, PE_EXEC, BenchWork, FlowWork, Measurements
+from kernbench.frontends.run import run_bench
 from kernbench.machine import load_machine
 from kernbench.machine.families.registry import may_vary
 from kernbench.machine.load import compile_machine
@@ -26,7 +27,7 @@ from kernbench.machine.variant import make_variant
 from kernbench.runs.bench import find_bench
 from kernbench.runs.recording import record
 from kernbench.runs.repetitions import Repetitions
-from kernbench.runs.run import choose_sips, run_bench
+from kernbench.runs.run import choose_sips
 from kernbench.sweep.execution.shared_structure import SharedStructure
 from kernbench.sweep.point import Point
 from kernbench.traffic.flows import Flows

@@ -17,15 +17,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench import units
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, shorten, suggest
+from kernbench.frontends.registry import find
 from kernbench.library import show_path
 from kernbench.machine.load import field_names
 from kernbench.machine.overrides import TOPOLOGY
 from kernbench.runs.bench import find_bench, typed_parameters
-from kernbench.runs.bench_family import refuse_family
 from kernbench.traffic.flows import parse_bytes, parse_kind, parse_start
+from kernbench.units import parse as parse_quantity
+from kernbench.units import split as split_quantity
 
 if TYPE_CHECKING:
     from kernbench.runs.bench import Bench
@@ -210,13 +211,13 @@ class _Reader:
         if not text:
             raise InputError(f"{self._time} is missing")
         try:
-            number, unit = units.split(text)
+            number, unit = split_quantity(text)
             if unit and self._unit:
                 raise InputError(
                     f"{self._time} is in {self._unit}, and the cell is {shorten(text)!r}; give the number alone"
                 )
             (self._with_unit if unit else self._bare).append(line)
-            found = units.parse(f"{number} {unit or self._unit or 'ns'}", "ns")
+            found = parse_quantity(f"{number} {unit or self._unit or 'ns'}", "ns")
         except ValueError as error:
             raise InputError(f"{self._time}: {error}") from None
         if not 0 < found < 1e18:
@@ -225,7 +226,7 @@ class _Reader:
 
     def _read_bench(self, name: str, given: Mapping[str, str], fields: tuple[tuple[str, str], ...]) -> BenchWork:
         bench = _find(name)
-        if refusal := refuse_family(bench, self._topology, self._family):
+        if refusal := find(bench.run).refuse(str(self._topology), self._family):
             raise InputError(refusal)
         parameters = typed_parameters(bench, given)
         return BenchWork(name, tuple(parameters.items()), fields)

@@ -9,7 +9,6 @@ RUNTIME_CONFIG (runtime, aicpu_thread_num, block_dim), ALL_CASES (parameters by 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from kernbench.machine import load_machine
 from kernbench.machine.overrides import split_settings
 from kernbench.machine.setting_names import check_names
 from kernbench.modes import Mode
+from kernbench.pto import MACHINE
 from kernbench.pto.api import PTO2Runtime
 from kernbench.pto.declarations import (
     NEEDED,
@@ -99,16 +99,6 @@ def find_bench(name: str | Path) -> PtoBench:
     return _load(file, [file])
 
 
-def looks_like_bench(path: Path) -> bool:
-    """Whether a path is a folder of the two files of a bench, or a file that declares what a bench does."""
-    if path.is_dir():
-        return all((path / part).is_file() for part in _PARTS)
-    if not library.is_file(path):
-        return False
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return all(re.search(rf"^{name}\b|^(from|def) .*\b{name}\b", text, re.MULTILINE) for name in NEEDED)
-
-
 def list_benches() -> list[PtoBench]:
     """All benches that can be named, by name. Errors: InputError for one that does not load."""
     return [find_bench(name) for name in library.list_names(FOLDER)]
@@ -121,7 +111,7 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
     for name in NEEDED:
         if isinstance(held.get(name), Written):
             raise InputError(
-                f"{where}: {name} is {held[name]}, which only running the bench gives; kernbench pto run runs it"
+                f"{where}: {name} is {held[name]}, which only running the bench gives; kernbench run runs it"
             )
     check_declarations(held, where)
     cases: Mapping[str, Any] = held["ALL_CASES"]
@@ -208,7 +198,7 @@ class BenchRun:
 
 def run_bench(
     bench: PtoBench | str | Path,
-    topology: str = library.GRAPH_TOPOLOGY,
+    topology: str = MACHINE,
     *,
     case: str | None = None,
     parameters: Mapping[str, str] | None = None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError, shorten
-from kernbench.library import GRAPH_TOPOLOGY
+from kernbench.pto import MACHINE
 from kernbench.pto.runtime.fatal import InvalidArgsError
 from kernbench.units import parse_count
 
@@ -34,7 +34,7 @@ def check_family(machine: Machine) -> None:
     if machine.family != FAMILY:
         raise InputError(
             f"machine {machine.name} is of family {machine.family!r}; task graphs run on family {FAMILY!r}, "
-            f"such as {GRAPH_TOPOLOGY}"
+            f"such as {MACHINE}"
         )
 
 

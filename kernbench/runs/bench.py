@@ -28,7 +28,7 @@ from kernbench.characters import check_characters
 from kernbench.errors import InputError, KernBenchError, LimitError, RunError, error_text, shorten, suggest
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached
 from kernbench.python_text import Written
-from kernbench.runs.declared_benches import DeclaredBench, DeclaredFile, read_declared
+from kernbench.runs.declared_benches import NAMED, TANTO, TL, DeclaredBench, DeclaredFile, read_declared
 from kernbench.runs.parameter_docs import split_docstring
 from kernbench.schema.scalars import Scalar, read_parameter
 from kernbench.triton.language.modules import importable
@@ -36,7 +36,6 @@ from kernbench.units import unit_of
 from kernbench.user_modules import execute, is_read, line_of, looking, raised
 
 TRITON_FOLDER = "benches/triton"  # benches of kernels of Triton, which have names and commands like all others
-TANTO = "tanto-"  # what names of benches of Tanto programs begin with
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ATTRIBUTE = "__bench__"
@@ -58,6 +57,7 @@ class Bench:
     choices: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
     docs: tuple[str | None, str | None] = (None, None)  # docstrings of its file and its function
     line: int | None = None  # of its function
+    system: str = TL  # that its kernels are written in
 
     def __repr__(self) -> str:
         return f"<Bench {self.name}: {self.description}; .parameters, .text, .file>"
@@ -85,8 +85,8 @@ class Bench:
 
     @property
     def is_tanto(self) -> bool:
-        """Whether it makes a Tanto program, as its name says, and so runs on chips of family `tensix`."""
-        return self.name.startswith(TANTO)
+        """Whether it makes a Tanto program, and so runs on chips of family `tensix`."""
+        return self.system == TANTO
 
     def shape(self, parameters: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
         """The overrides of a run's topology: what the parameters set, then what the user does. Errors: InputError."""
@@ -150,11 +150,13 @@ def bench(
     live: bool = False,
     fields: Callable[..., Mapping[str, object]] | None = None,
     choices: Mapping[str, Sequence[Scalar]] | None = None,
+    system: str = TL,
 ) -> Callable[[Function], Function]:
     """Register a function as a bench under a kebab-case name; `live` for kernels that branch on data.
 
     `fields(**parameters)` gives the topology fields that parameters set, by dotted path, for benches that shape their machine.
-    `choices` has the values of parameters that take no others. A section `Parameters:` of the function's docstring, with
+    `choices` has the values of parameters that take no others. `system` is "tl", or "tanto" for a function that makes a
+    Tanto program and takes its context. A section `Parameters:` of the function's docstring, with
     lines `name: meaning`, explains them.
 
     Errors: InputError for a name that is not kebab-case, for no description, for a function that does not take the context,
@@ -171,7 +173,7 @@ def bench(
         defaults = {one.name: one.default for one in given[1:]}
         listed = {parameter: tuple(values) for parameter, values in (choices or {}).items()}
         docs = (getattr(function, "__globals__", {}).get("__doc__"), function.__doc__)
-        found = Bench(name, description, defaults, file, function, live, fields, listed, docs, line)
+        found = Bench(name, description, defaults, file, function, live, fields, listed, docs, line, system)
         _check(found, takes_context=bool(given) and given[0].kind in _POSITIONAL)
         _loading.append(found)
         setattr(function, _ATTRIBUTE, found)
@@ -190,6 +192,8 @@ def _check(b: Bench, *, takes_context: bool) -> None:
         raise InputError(f"{b.place}: bench name {b.name!r} is not kebab-case; write it as 'vector-add'")
     if not b.description.strip():
         raise InputError(f"{b.place}: bench {b.name!r} has no description; write @bench({b.name!r}, 'what it does')")
+    if b.system not in (TL, TANTO):
+        raise InputError(f"{b.place}: system of bench {b.name!r} is {b.system!r}{suggest(str(b.system), (TL, TANTO))}")
     if not takes_context:
         raise InputError(
             f"{b.place}: the function of bench {b.name!r} does not take the context; write it as run(torch, ...)"
@@ -338,7 +342,8 @@ def _benches_in(found: DeclaredFile) -> tuple[Bench, ...]:
 
 def _read(path: Path, doc: str, one: DeclaredBench) -> Bench:
     docs = (doc, one.doc)
-    return Bench(one.name, one.description, one.parameters, path, _refuse, one.live, None, one.choices, docs, one.line)
+    return Bench(one.name, one.description, one.parameters, path, _refuse, one.live, None, one.choices, docs, one.line,
+                 one.system)  # fmt: skip
 
 
 def _refuse(*_: object, **__: object) -> None:
@@ -406,7 +411,7 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
             )
         return found
     text = str(which)
-    file, _, name = text.rpartition(":") if re.search(r"\.py:[^/\\]+$", text) else (text, "", "")
+    file, _, name = text.rpartition(":") if NAMED.search(text) else (text, "", "")
     if file.endswith(".py"):
         return _in_file(library.find("benches", file), name)
     if re.fullmatch(r"-?\d{1,9}", text):
@@ -414,14 +419,12 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
             found, _ = _search()
         return find_bench(_at([found[name] for name in sorted(found)], int(text)).name)
     found, skipped = _search(name=text)
-    if text.startswith(TANTO) and text not in found:
-        found, unusable = _search("benches/tanto", text)
-        skipped += unusable
+    if text not in found:
+        more, unusable = _search("benches/tanto", text)
+        found, skipped = more | found, skipped + unusable
     missed = next((one.sentence for one in skipped if one.name == text), None)
     if missed:
         raise InputError(missed)
-    if text not in found and text in library.list_names("benches/pto"):
-        raise InputError(f"{shorten(text)!r} is a bench of task graphs; kernbench pto run {text} runs it")
     if text not in found:
         raise InputError(f"unknown bench {shorten(text)!r}{suggest(text, found)}{_tell_skipped(skipped)}")
     _warn(skipped)

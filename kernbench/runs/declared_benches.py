@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from kernbench import library
 from kernbench.errors import KernBenchError
 from kernbench.python_text import PythonText, Written, read_python
 from kernbench.schema.guards import is_mapping
+
+FOLDERS = ("benches", "benches/triton", "benches/tanto")  # in which benches are found by name
+TL, TANTO = "tl", "tanto"  # the systems that kernels of a bench are written in
+NAMED = re.compile(r"\.py:[^/\\]+$")  # a bench of a file with several
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class DeclaredBench:
     parameters: Mapping[str, Any]  # None for one without a default
     choices: Mapping[str, tuple[Any, ...]]
     live: bool
+    system: str
     line: int
     doc: str
     takes_context: bool
@@ -55,23 +61,29 @@ def read_declared(path: Path) -> DeclaredFile:
     return DeclaredFile(path, text.doc, tuple(benches), tuple(call.lineno for call in calls if call not in named))
 
 
-def find_declared() -> dict[str, dict[str, tuple[str, ...]]]:
-    """The benches that files declare by a constant name, with the values that each parameter is known to take, as texts."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for kind in ("benches", "benches/triton", "benches/tanto"):
+class Declared(NamedTuple):
+    """A declared bench: the system of its kernels, and the values that each parameter is known to take, as texts."""
+
+    system: str
+    values: Mapping[str, tuple[str, ...]]
+
+
+def find_declared() -> dict[str, Declared]:
+    """The benches that files declare by a constant name."""
+    found: dict[str, Declared] = {}
+    for kind in FOLDERS:
         for folder in library.folders(kind):
             for path in sorted(folder.glob("[!_.]*.py")):
                 with suppress(KernBenchError):
-                    found = {**{one.name: _values(one) for one in read_declared(path).benches}, **found}
+                    benches = read_declared(path).benches
+                    found = {**{one.name: Declared(one.system, _values(one)) for one in benches}, **found}
     return found
 
 
-def find_cases(name: str) -> dict[str, list[str]]:
-    """The cases of a bench of task graphs with the names of their parameters, if its file has them as constants."""
-    with suppress(KernBenchError, AttributeError, TypeError):
-        cases = read_python(library.find("benches/pto", name), "bench").value_of("ALL_CASES")
-        return {str(case): list(parameters) for case, parameters in cases.items()}
-    return {}
+def file_of_bench(bench: str) -> Path | None:
+    """The file of a bench that is asked for by path; None for a name."""
+    file = bench.rpartition(":")[0] if NAMED.search(bench) else bench
+    return Path(file) if library.is_path(file) or library.is_file(Path(file)) else None
 
 
 def _is_bench(call: ast.Call) -> bool:
@@ -92,6 +104,7 @@ def _read(text: PythonText, function: ast.FunctionDef, call: ast.Call) -> Declar
         dict(_parameters(text, function.args)),
         dict(_choices(text, given.get("choices"))),
         text.value(given.get("live")) is True,
+        system if isinstance(system := text.value(given.get("system")), str) else TL,
         min(one.lineno for one in function.decorator_list),
         ast.get_docstring(function) or "",
         bool(function.args.posonlyargs or function.args.args),

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import batch_times
+from kernbench.engine.run_options import RunOptions
 from kernbench.engine.session import Session
 from kernbench.errors import InputError, KernBenchError, LimitError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits
+from kernbench.modes import Mode
 from kernbench.runs.collective_metrics import name_algorithms
 from kernbench.runs.metrics import BatchMetrics, run_metrics
 
@@ -101,7 +103,7 @@ def record(
     machine.origins()  # known before figures are tracked, so asking for it counts as no look
     watched = copy(machine)
     figures = watched.figures = _TrackedFigures(machine.figures)
-    device = RecordingDevice(watched, limits=limits)
+    device = RecordingDevice(watched, RunOptions(limits=limits))
     torch = RuntimeContext(device, sips, seed=0)
     try:
         bench.call(torch, parameters)
@@ -120,8 +122,8 @@ def record(
 class RecordingDevice(Device):
     """A device that keeps the program of a bench and runs nothing. It notices if the bench asks for a result of the run."""
 
-    def __init__(self, machine: Machine, *, live: bool = False, limits: RunLimits = NO_LIMITS) -> None:
-        super().__init__(machine, live=live, limits=limits)
+    def __init__(self, machine: Machine, options: RunOptions) -> None:
+        super().__init__(machine, replace(options, mode=Mode.HYBRID, count_waits=False))
         self.session: Any = _NotRunYet()
         self.ipcq = self._make_queues()  # of that session
         self._kernels.runs_nothing = True

@@ -88,10 +88,12 @@ class RunResult:
     warnings: tuple[str, ...] = ()  # sentences on races and on what is missing, of a Tanto program
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
-    request: Mapping[str, Any] | None = None  # bench, topology, device, live, names set; None of a function
+    request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
 
     def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"device": _Elsewhere(), "launches": ()}
+        kept = {one.name: getattr(self, one.name) for one in fields(RunResult)}
+        elsewhere = {one.name: _Elsewhere() for one in fields(self) if one.name == "device" or one.name not in kept}
+        return {**kept, **elsewhere, "launches": ()}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         for name, value in state.items():
@@ -221,6 +223,9 @@ class RunResult:
 
         return write_files(self, Path(out), explanation, what_if)
 
+    def write_beside(self, directory: Path) -> None:
+        """Write what programs that ran in turn leave together; nothing but of Tanto programs, which leave buffers."""
+
     def write_trace(self, path: str | Path, filters: Sequence[str] = ()) -> None:
         """Write a trace of the run that opens in Perfetto; all of it or, with filters as of `--trace-filter`, some of it.
 
@@ -234,7 +239,7 @@ class RunResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: everything but the op log."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("device", "launches")}
+        values = {f.name: getattr(self, f.name) for f in fields(RunResult) if f.name not in ("device", "launches")}
         return values | {
             "parameters": dict(self.parameters),
             "overrides": {path: str(value) for path, value in self.overrides.items()},

@@ -1,37 +1,33 @@
-"""Running a bench on a machine: the one entry point for the command line, sweeps, tests and users."""
+"""Running or recording a bench whose kernels run on PEs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench.engine.jit_status import running_s
-from kernbench.engine.progress import Stage
+from kernbench.engine.run_options import RunOptions
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
-from kernbench.limits.run_limits import RunLimits, read_limits
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine import load_machine
 from kernbench.machine.overrides import split_settings
 from kernbench.machine.setting_names import check_names, refuse_parameters
-from kernbench.modes import RUN_MODES, Mode, check_mode
+from kernbench.modes import Mode
 from kernbench.replay.compare import find_mismatch
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
-from kernbench.runs.bench_family import check_family
 from kernbench.runs.bounds import find_bounds
 from kernbench.runs.collective_metrics import list_collectives, name_algorithms
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
-from kernbench.runs.request import note_request
-from kernbench.runs.result import RunResult
 
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnProgress, OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
@@ -40,85 +36,7 @@ if TYPE_CHECKING:
 _SIP = re.compile(r"[0-9]{1,6}")
 
 
-def run_bench(
-    bench: str | int | Path | Callable[..., object],
-    topology: str | Path = "sip_2x4x4",
-    *,
-    mode: str = "hybrid",
-    parameters: Mapping[str, object] | None = None,
-    overrides: Mapping[str, object] | None = None,
-    verify: bool = False,
-    live: bool = False,
-    device: str = "all",
-    time_limit: float | str | None = None,
-    op_limit: int | None = None,
-    count_waits: bool = False,
-    on_stage: OnStage = lambda _: None,
-    on_progress: OnProgress | None = None,
-) -> RunResult:
-    """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
-
-    `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path; a field may be
-    in either by its name in grids and tables, "topology.hbm.channel_gbs". `verify` also
-    computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
-    as some benches always do; `device` is `all` or `sip:N`. `mode` is "hybrid" or "flit", which give the same times, or
-    "analytic", which runs nothing and gives bounds. `time_limit` is in seconds, or a text such as "10 min"; `op_limit` is of
-    the operations of all kernels, by default as many as free memory holds. `count_waits` counts what flits wait for on a
-    machine with credits, for `RunResult.explain`. `on_stage(text)` is called with what is done next, `on_progress` during
-    long runs as by `Session.run`.
-
-    Errors: InputError for what cannot be run; RunError and its kinds for a run that fails, LimitError among them. Wrong
-    numbers are no error here: they make `verified` False.
-    """
-    limits = read_limits(time_limit, op_limit)
-    stage = Stage(on_stage)
-    with limit_time(limits.time_s, lambda: f"bench {_shown(bench)}, {stage.text}"):
-        return _run(
-            bench, topology, mode, parameters, overrides, verify, live, device, limits, count_waits, stage, on_progress
-        )
-
-
-def _run(
-    bench: str | int | Path | Callable[..., object],
-    topology: str | Path,
-    mode: str,
-    parameters: Mapping[str, object] | None,
-    overrides: Mapping[str, object] | None,
-    verify: bool,
-    live: bool,
-    device: str,
-    limits: RunLimits,
-    count_waits: bool,
-    stage: Stage,
-    on_progress: OnProgress | None,
-) -> RunResult:
-    started = running_s()
-    check_mode(mode, RUN_MODES)
-    if verify and mode == Mode.ANALYTIC:
-        raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
-    found = find_bench(bench)
-    own, fields = split_settings(parameters, overrides)
-    given = _type_parameters(found, topology, own, fields)
-    stage("compiling the machine")
-    machine = load_machine(topology, found.shape(given, fields))
-    check_family(found, topology, machine.family)
-    request = note_request(found, topology, device, live=live, set_names=own, machine=machine)
-    live = live or found.live
-    if found.is_tanto:
-        from kernbench.runs.tanto_run import run_tanto_bench
-
-        ran = run_tanto_bench(found, machine, given, mode, verify=verify, stage=stage, on_progress=on_progress)
-    else:
-        if mode == Mode.ANALYTIC:
-            driven = RecordingDevice(machine, live=live, limits=limits)
-        else:
-            driven = Device(machine, mode, live, limits, count_waits=count_waits)
-        driven.stage, driven.on_progress = stage, on_progress
-        ran = _run_on(driven, found, choose_sips(machine, device), given, mode, started, verify=verify)
-    return RunResult(bench=found.name, topology=machine.name, overrides=fields, request=request, **ran)
-
-
-def _type_parameters(
+def check_parameters(
     found: Bench, topology: str | Path, given: Mapping[str, object], fields: Mapping[str, object]
 ) -> Mapping[str, object]:
     owner = f"bench {found.name!r}"
@@ -127,36 +45,40 @@ def _type_parameters(
     return typed_parameters(found, given)
 
 
-def _run_on(
-    driven: Device,
+def run_kernels(
     found: Bench,
+    machine: Machine,
     sips: range,
     parameters: Mapping[str, object],
-    mode: str,
+    options: RunOptions,
     started: float,
-    *,
-    verify: bool,
 ) -> dict[str, Any]:
-    """Run a bench of kernels on a device; returns what is known of the run after it, by the names of `RunResult`."""
+    """Run a bench whose kernels run on PEs; returns what is known of the run, by the names of `RunResult`.
+
+    `started` is when the run began, in seconds as of `running_s`.
+    """
+    options = replace(options, live=options.live or found.live)
+    analytic = options.mode == Mode.ANALYTIC
+    driven = RecordingDevice(machine, options) if analytic else Device(machine, options)
     torch = RuntimeContext(driven, sips, seed=0)
     driven.stage("recording the bench")
     _call(found, torch, parameters)
     driven.run()
-    if verify:
+    if options.verify:
         driven.stage("computing the numbers")
-    mismatches = _verify(found, torch) if verify else ()
+    mismatches = _verify(found, torch) if options.verify else ()
     torch.runtime.drop_expectations()
-    driven.stage("bounding the run" if mode == Mode.ANALYTIC else "measuring the run")
+    driven.stage("bounding the run" if analytic else "measuring the run")
     return {
-        "mode": mode,
+        "mode": options.mode,
         "parameters": parameters,
         "wall_s": running_s() - started,
-        "verified": not mismatches if verify else None,
+        "verified": not mismatches if options.verify else None,
         "mismatches": mismatches,
         "device": driven,
         "launches": tuple(torch.runtime.launches),
         "unmapped_lookups": driven.unmapped_lookups,
-        **_list_metrics(driven, torch, mode),
+        **_list_metrics(driven, torch, options.mode),
     }
 
 
@@ -180,9 +102,9 @@ def record_bench(
     with limit_time(None, lambda: f"bench {_shown(bench)}, recording the bench"):
         found = find_bench(bench)
         own, fields = split_settings(parameters, overrides)
-        given = _type_parameters(found, topology, own, fields)
+        given = check_parameters(found, topology, own, fields)
         machine = load_machine(topology, found.shape(given, fields))
-        device = RecordingDevice(machine, live=found.live)
+        device = RecordingDevice(machine, RunOptions(live=found.live))
         torch = RuntimeContext(device, choose_sips(machine, "all"), seed=0)
         _call(found, torch, given)
         torch.runtime.drop_expectations()

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, suggest
+from kernbench.frontends.frontend import Workload
 from kernbench.library import is_path
 from kernbench.modes import SWEEP_MODES, Mode, check_mode
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.points import Points, SweepContext, make_points
-from kernbench.sweep.front_ends.registry import find_workload
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
+from kernbench.sweep.programs import find_workload
 from kernbench.sweep.row import COLUMNS, STAMP, fits_column
-from kernbench.sweep.workload import Workload
 from kernbench.user_modules import note_code
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Inputs:
         values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
         named = json.dumps([*self.digests.values(), self.workload.name, grid.mode])
         own = self.workload.parameters, self.fields, grid.limits, self.workload.front_end
-        context = SweepContext(self.workload.bench, grid.topology, grid.mode, named, *own)
+        context = SweepContext(self.workload.source, grid.topology, grid.mode, named, *own)
         return make_points(context, replace(design, values=values))
 
 
@@ -80,7 +80,7 @@ def read_inputs(grid: Grid) -> Inputs:
     own = "bench" if grid.bench is not None else "pattern"
     workload: Workload | None = _find(grid.marks[own], lambda: find_workload(grid), problems)
     if workload is not None:
-        problems += [*workload.problems(grid), *_parameter_problems(grid, workload)]
+        problems += [*_workload_problems(grid, workload), *_parameter_problems(grid, workload)]
     topology = _find(grid.marks["topology"], lambda: _load_topology(grid.topology), problems)
     try:
         check_mode(grid.mode, SWEEP_MODES)
@@ -90,7 +90,7 @@ def read_inputs(grid: Grid) -> Inputs:
         problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
     if workload is not None and topology is not None:
         problems += _question_problems(grid, workload.parameters)
-        if refusal := workload.refuse(grid, topology.load({}).spec):
+        if refusal := workload.refuse(grid.topology, _family_of(topology)):
             problems.append(f"{grid.marks['topology']}: {refusal}")
     if workload is None or topology is None or problems:
         raise InputError("\n".join(problems))
@@ -104,6 +104,20 @@ def read_inputs(grid: Grid) -> Inputs:
     stamped = STAMP[-len(shown) :]  # a pattern has no file
     fields = dict(_scalar_fields(topology.load({}).spec))
     return Inputs(workload, digests, dict(zip(stamped, shown, strict=True)), fields, topology)
+
+
+def _workload_problems(grid: Grid, workload: Workload) -> Iterator[str]:
+    """What is wrong with a workload in a grid, whatever the machine."""
+    for name in sorted(set(workload.parameters) & set(COLUMNS)):
+        yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"
+    for sentence in workload.problems():
+        yield f"{grid.marks['bench']}: {sentence}"
+    if refusal := workload.refuse_mode(grid.mode):
+        yield f"{grid.marks['mode']}: {refusal}"
+
+
+def _family_of(topology: TopologyLoader) -> str:
+    return str(getattr(topology.load({}).spec, "family", ""))
 
 
 def note_inputs(grid: Grid, inputs: Inputs) -> dict[str, str]:

@@ -15,9 +15,9 @@ from typing import Any
 
 from kernbench.characters import check_characters
 from kernbench.errors import InputError
+from kernbench.frontends.request import CODE
 from kernbench.limits.run_limits import RunLimits, read_limits
 from kernbench.modes import Mode
-from kernbench.runs.request import CODE
 from kernbench.schema.guards import is_mapping
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.full_factorial import expand

@@ -26,7 +26,7 @@ class Point:
     parameters: Mapping[str, Value]  # of the bench or the traffic, all of them
     overrides: Mapping[str, Value]  # of the topology, by dotted path
     limits: RunLimits = NO_LIMITS
-    front_end: str = "bench"  # what runs it: a name in `front_ends.registry`
+    front_end: str = "bench"  # what runs it: a name in `frontends.registry`
 
     @property
     def described(self) -> str:

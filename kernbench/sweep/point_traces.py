@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
 from kernbench.modes import Mode
+from kernbench.runs.result import RunResult
+from kernbench.sweep.programs import run_point
 
 if TYPE_CHECKING:
     from kernbench.engine.progress import OnStage
@@ -47,17 +49,6 @@ def write_traces(plan: Plan, numbers: Sequence[int], on_stage: OnStage = lambda 
 
 
 def _write(point: Point, file: Path) -> None:
-    from kernbench.runs.run import run_bench
-
-    assert point.bench is not None
-    mode = Mode.FLIT if point.mode == Mode.FLIT else Mode.HYBRID
-    found = run_bench(
-        point.bench,
-        point.topology,
-        mode=mode,
-        parameters=point.parameters,
-        overrides=point.overrides,
-        time_limit=point.limits.time_s,
-        op_limit=point.limits.ops,
-    )
+    found = run_point(point, Mode.FLIT if point.mode == Mode.FLIT else Mode.HYBRID)
+    assert isinstance(found, RunResult)
     found.write_trace(file)

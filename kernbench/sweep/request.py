@@ -15,15 +15,15 @@ from typing import Any
 from kernbench import library
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, shorten, suggest
+from kernbench.frontends.registry import find_front_end, list_programs
 from kernbench.machine.overrides import TOPOLOGY
 from kernbench.machine.setting_names import check_names, refuse_parameters
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.yaml import Mark, Marked, mark_tree, scalar
-from kernbench.sweep.front_ends.registry import find_workload
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Grid, load_tree, read_grid
 from kernbench.sweep.grid.ranges import expand_range, is_range
-from kernbench.traffic.patterns import PATTERNS
+from kernbench.sweep.programs import find_workload
 from kernbench.user_modules import looking
 
 Target = str | Path | Mapping[str, Any] | Callable[..., object]
@@ -165,27 +165,27 @@ def _find_target(target: Target) -> _Found:
         return _bench(text)
     grids = library.list_names("sweeps")
     if text in grids or text.endswith(library.SUFFIXES["sweeps"]) or library.is_path(target):
-        hides = text if text in grids and text in _list_benches() else None
+        hides = text if text in grids and text in _list_programs() else None
         return _Found(*load_tree(target), is_grid=True, hides=hides)
-    if text in PATTERNS:
-        return _Found(mark_tree({"pattern": text}, Mark("grid")), text)
-    benches = _list_benches()
-    if text in benches:
+    programs = _list_programs()
+    if text in programs or library.exists(Path(text)):
         return _bench(text)
-    raise InputError(f"there is no grid and no bench {shorten(text)!r}{suggest(text, [*grids, *benches, *PATTERNS])}")
+    raise InputError(f"there is no grid and no bench {shorten(text)!r}{suggest(text, [*grids, *programs])}")
 
 
 def _bench(bench: str, name: str = "") -> _Found:
+    if find_front_end(bench).name == "traffic":
+        return _Found(mark_tree({"pattern": bench}, Mark("grid")), bench)
     file, _, inside = bench.rpartition(":") if ".py:" in bench else (bench, "", "")
     return _Found(mark_tree({"bench": bench}, Mark("grid")), name or inside or Path(file).stem)
 
 
-def _list_benches() -> list[str]:
-    from kernbench.runs.bench import list_benches, list_tanto_benches
+def _list_programs() -> list[str]:
+    """The names of all programs; those of benches that only their loading tells, too."""
+    from kernbench.runs.bench import list_benches
 
     with looking():  # names alone are wanted
-        own = [bench.name for bench in (*list_benches(), *list_tanto_benches())]
-    return [*own, *library.list_names("benches/pto")]
+        return list(dict.fromkeys([*(bench.name for bench in list_benches()), *list_programs()]))
 
 
 def _with(fields: Mapping[str, Marked], name: str, value: object, mark: Mark) -> Marked:

@@ -24,12 +24,12 @@ from typing import IO, Any
 import numpy as np
 
 from kernbench.engine.jit_status import RUN_POINTS, needs_compile
+from kernbench.frontends.registry import FRONT_ENDS
 from kernbench.limits.memory_budget import read_proc_bytes
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.executor import ExecutorConfig, execute
 from kernbench.sweep.execution.point_progress import PointProgress
-from kernbench.sweep.front_ends.registry import FRONT_ENDS
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.point import Point
 from kernbench.sweep.results.store import Store

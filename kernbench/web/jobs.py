@@ -1,8 +1,8 @@
 """Jobs of the viewer: commands of this installation, each in a process of its own, watched and ended by the server.
 
 A job is `python -m kernbench …` without a shell. It tells its progress as lines of JSON on stderr
-(`kernbench.cli.progress`), and its error there as on a terminal. Its standard input is a pipe of the server that nothing is
-written to: when the server is gone, however it ended, the pipe is closed and the job ends itself.
+(`kernbench.cli.output.progress`), and its error there as on a terminal. Its standard input is a pipe of the server that
+nothing is written to: when the server is gone, however it ended, the pipe is closed and the job ends itself.
 """
 
 from __future__ import annotations

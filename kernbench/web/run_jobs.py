@@ -19,22 +19,12 @@ from typing import Any
 from kernbench import library
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, RunError, shorten
-from kernbench.machine.overrides import TOPOLOGY
+from kernbench.frontends.benches import CODE
+from kernbench.frontends.request import SHEET, Repetition, noted_digests, plan_repetition, repeat
 from kernbench.modes import Mode
 from kernbench.runs.explained_files import add_explanation, check_same
-from kernbench.runs.request import (
-    BENCH,
-    SHEET,
-    Repetition,
-    noted_digests,
-    plan_repetition,
-    repeat_bench,
-    repeat_graph,
-    repeat_program,
-)
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
-from kernbench.sweep.front_ends.task_graphs import is_task_graph
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.row import COLUMNS
@@ -46,11 +36,6 @@ from kernbench.web.sources import RunSource, Sources, SweepSource
 EXPLAIN, WHAT_IF, POINT = "explain", "what_if", "point"
 DATA = ("graph", "buffer")  # what of a run's files is no code
 OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: ["--explain"]}
-GRAPH_OPTIONS = {
-    EXPLAIN: list[str](),
-    WHAT_IF: ["--what-if"],
-    POINT: list[str](),
-}  # of task graphs, whose runs are explained as they are kept
 
 
 class RunJobs:
@@ -116,7 +101,7 @@ class RunJobs:
             raise InputError(f"{source.name} is a sweep over traffic, whose points kernbench probe runs")
         mode = Mode.FLIT if told.get("mode") == Mode.FLIT else Mode.HYBRID
         settings = {name: row[name] for name in parameters}
-        repetition = _repeat_point(str(told["bench"]), told.get("topology"), str(mode), settings)
+        repetition = repeat(told["bench"], told.get("topology"), str(mode), settings)
         return self._check(repetition, POINT), noted_digests(told), str(row["key"])[:KEY_DIGITS]
 
     def _permit(self, digests: Iterable[str]) -> dict[str, str]:
@@ -131,12 +116,11 @@ class RunJobs:
 
     def _check(self, repetition: Repetition, kind: str) -> list[str]:
         """The arguments of a job, whose files may be run here. Errors: InputError for another file."""
-        options = GRAPH_OPTIONS if repetition.arguments[0] == "pto" else OPTIONS
-        arguments = [*repetition.arguments, *options[kind]]
+        arguments = [*repetition.arguments, *OPTIONS[kind]]
         for what, file in repetition.files:
             place = file.resolve()
             beside = what.startswith(SHEET) and place.with_suffix(".py").is_file()
-            is_code = what == BENCH or beside
+            is_code = what == CODE or beside
             if is_code and place.parent not in self._folders() and not library.is_shipped_code(place):
                 raise InputError(
                     f"its {what} is {shorten(file)}, and the viewer runs code of {Path.cwd()}/benches and models alone; "
@@ -186,17 +170,6 @@ def _read_result(source: RunSource) -> Mapping[str, Any]:
     if not is_mapping(result):
         raise InputError(f"{source.directory / RESULT} is not what a run leaves")
     return result
-
-
-def _repeat_point(bench: str, topology: object, mode: str, settings: Mapping[str, Any]) -> Repetition:
-    """How to run what a sweep runs at a point."""
-    fields = [(name, value) for name, value in settings.items() if name.startswith(TOPOLOGY)]
-    parameters = {name: value for name, value in settings.items() if not name.startswith(TOPOLOGY)}
-    if bench.endswith(".json"):
-        return repeat_program(bench, topology, mode, parameters, fields)
-    if is_task_graph(bench):
-        return repeat_graph(bench, topology, mode, parameters, fields)
-    return repeat_bench(bench, topology, mode, settings.items())
 
 
 def _find_row(source: SweepSource, part: str) -> tuple[dict[str, Any], list[str]]:

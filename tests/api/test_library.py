@@ -26,7 +26,7 @@ def fake_runs(monkeypatch: pytest.MonkeyPatch) -> None:
             raise RunError("thirteen brings <bad> luck")
         return fakes.result(float(parameters["M"]) + float(parameters["N"]) / 10)
 
-    monkeypatch.setattr("kernbench.runs.run.run_bench", run_bench)
+    fakes.patch_runs(monkeypatch, run_bench)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench.cli.assignment import read_fields, split_assignments
+from kernbench.cli.names.assignment import read_fields, split_assignments
 from kernbench.errors import InputError
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kernbench.cli.compiling import announce_compiling
+from kernbench.cli.output.compiling import announce_compiling
 from kernbench.engine.jit_status import describe
 from kernels_jit.compile import progress
 from kernels_jit.compile.progress import Compiling, compiling

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete
 
-from kernbench.cli.completion import Zsh
 from kernbench.cli.main import COMPLETION, kernbench
+from kernbench.cli.names.completion import Zsh
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,8 +39,8 @@ def complete(*words: str) -> list[str]:
         (["run", "--topology", "sip"], ["sip_2x4x4", "sip_2x4x4_credit"]),
         (["run", "--mode", "f"], ["flit"]),
         (["sweep", "q"], ["qkv-gemm", "quickstart"]),
-        (["pto", "run", "paged"], ["paged_attention"]),
-        (["list", "--kind", "m"], ["machine"]),
+        (["run", "paged"], ["paged_attention"]),
+        (["list", "--kind", "m"], ["machine", "measured-graph"]),
         (["evaluate", "a"], ["attention", "allreduce"]),
         (["evaluate", "gemm", "--set", "s"], ["shapes=", "sips="]),
         (["show", "hbm"], ["hbm", "hbm_refresh", "hbm-tiles"]),
@@ -69,12 +69,12 @@ def complete(*words: str) -> list[str]:
         (["sweep", "uniform", "--set", "l"], ["load=", "loads="]),
         (["sweep", "paged_attention", "--set", "b"], ["batch=", "block_size="]),
         (
-            ["pto", "run", "paged_attention", "--set", "topology.pto_runtime.task_w"],
+            ["run", "paged_attention", "--set", "topology.pto_runtime.task_w"],
             ["topology.pto_runtime.task_window="],
         ),
-        (["pto", "run", "paged_attention", "--case", "CaseB"], ["CaseBatch256"]),
-        (["pto", "run", "x", "--runtime", "a"], ["aicpu_build_graph"]),
-        (["pto", "sweep", "w"], ["window"]),
+        (["run", "paged_attention", "--set", "case=CaseB"], ["case=CaseBatch256"]),
+        (["run", "vector_example", "--set", "runtime=a"], ["runtime=aicpu_build_graph"]),
+        (["sweep", "w"], ["window"]),
         (["probe", "--pattern", "t"], ["transpose", "tornado"]),
         (["probe", "-t", "mesh_8x8_credit", "--vary", "buf"], ["buffer_flits="]),
         (["show", "--diff", "tiny", "hbm"], ["hbm", "hbm_refresh"]),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench.cli.explained import show_what_if
+from kernbench.cli.output.explained import show_what_if
 
 
 @pytest.mark.parametrize(("long", "said"), [(True, "and this one is long"), (False, "the host waited for results")])

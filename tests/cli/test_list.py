@@ -63,7 +63,6 @@ def test_json_is_one_object(own: Path, capsys: pytest.CaptureFixture[str]) -> No
         ],
         "sweeps": [],
         "pto": [],
-        "pto_sweeps": [],
     }
 
 
@@ -105,7 +104,9 @@ def test_what_stands_in_for_something_shipped_says_so(
 def test_benches_of_tanto_programs_have_a_table(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = own / "benches" / "tanto"
     folder.mkdir()
-    (folder / "mine.py").write_text(BENCH.replace("add-one", "tanto-mine"))
+    (folder / "mine.py").write_text(
+        BENCH.replace('"add-one", "Adds [one] to a vector"', '"tanto-mine", "Adds [one] to a vector", system="tanto"')
+    )
     assert main(["list"]) == 0
     assert capsys.readouterr().out.splitlines()[3:5] == [
         "Tanto bench  what it does            parameters with their defaults",

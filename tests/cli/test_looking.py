@@ -120,8 +120,8 @@ def test_what_a_text_does_not_give_is_said(
     assert "K          max(64, 128)  what only running the file tells" in capsys.readouterr().out
     assert main(["sweep", "own", "--dry-run"]) == 2
     assert capsys.readouterr().err == (
-        "error: benches/mine.py:16: the default of parameter 'K' is max(64, 128), which only running the bench gives; "
-        "--try runs it\n"
+        "error: sweeps/own.yaml:3:8: benches/mine.py:16: the default of parameter 'K' is max(64, 128), which only "
+        "running the bench gives; --try runs it\n"
     )
     own.write_text(own.read_text().replace('@bench("mine"', '@bench("mi" + "ne".lower()'))
     assert main(["list"]) == 0

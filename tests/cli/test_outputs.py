@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernbench.cli.main import main
-from kernbench.cli.outputs import check_directory
+from kernbench.cli.output.files import check_directory
 from kernbench.errors import InputError
 
 

@@ -18,7 +18,7 @@ FLOW_KEYS = ["id", "src", "dst", "bytes", "start_ns", "end_ns", "latency_ns", "e
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
+    monkeypatch.setattr("kernbench.cli.output.compiling.announce_compiling", lambda: None)
     monkeypatch.chdir(tmp_path)
 
 

@@ -9,16 +9,16 @@ import sys
 
 import pytest
 
-from kernbench.cli.progress import progress, status_line
+from kernbench.cli.output.progress import progress, status_line
 
 SAYING = """
-from kernbench.cli.progress import status_line
+from kernbench.cli.output.progress import status_line
 with status_line() as say:
     say("the third case")
 print(True)
 """
 SCRIPT = """
-from kernbench.cli.progress import progress
+from kernbench.cli.output.progress import progress
 with progress() as display:
     if {told}:
         display.on_progress(250, 1000, 7_000_000)
@@ -31,7 +31,7 @@ print(main({arguments}))
 
 SWEEPING = """
 from types import SimpleNamespace
-from kernbench.cli.sweep_progress import show_progress
+from kernbench.cli.output.sweep_progress import show_progress
 from kernbench.sweep.execution.point_progress import PointProgress
 plan = SimpleNamespace(points=range(4), missing=range(4), most_points=4)
 with show_progress(plan) as (on_point, on_progress):
@@ -135,8 +135,8 @@ def test_a_job_writes_lines_of_json(monkeypatch, capfd):
 
 LONG = """
 from types import SimpleNamespace
-from kernbench.cli.progress import progress
-from kernbench.cli.sweep_progress import show_progress
+from kernbench.cli.output.progress import progress
+from kernbench.cli.output.sweep_progress import show_progress
 from kernbench.sweep.execution.point_progress import PointProgress
 plan = SimpleNamespace(points=range({points}), missing=range({points}), most_points={points})
 with show_progress(plan) as (_, on_progress):

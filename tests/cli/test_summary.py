@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernbench.cli.summary import summary_table, tell_settings
+from kernbench.cli.output.settings import tell_settings
+from kernbench.frontends.bench_tables import result_lines
+from kernbench.text_table import list_table
 
 SUMMARY: dict[str, Any] = {
     "latency_ns": 1234.5678,
@@ -27,7 +29,7 @@ SUMMARY: dict[str, Any] = {
 
 def shown(**changes: Any) -> list[str]:
     """The lines of a summary, with single spaces."""
-    lines = summary_table({**SUMMARY, **changes}).lay_out(120)
+    lines = list_table(result_lines({**SUMMARY, **changes})).lay_out(120)
     return [" ".join("".join(text for text, _ in line).split()) for line in lines]
 
 

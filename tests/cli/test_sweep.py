@@ -28,8 +28,8 @@ def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             raise KeyboardInterrupt
         return fakes.result(float(parameters["M"]))
 
-    monkeypatch.setattr("kernbench.runs.run.run_bench", run_bench)
-    monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
+    fakes.patch_runs(monkeypatch, run_bench)
+    monkeypatch.setattr("kernbench.cli.output.compiling.announce_compiling", lambda: None)
     monkeypatch.setattr("kernbench.report.figures.style.save", save)
     return ran
 

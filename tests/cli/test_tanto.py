@@ -1,4 +1,4 @@
-"""`kernbench tanto`: JSON lines, buffers, sentences and exit codes."""
+"""`kernbench run` of Tanto programs, `kernbench check`: JSON lines, buffers, sentences and exit codes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from kernbench.cli.main import main
 from kernbench.errors import InputError
+from kernbench.frontends.request import plan_repetition
 from kernbench.runs.explained_files import add_explanation, check_same
-from kernbench.runs.request import plan_repetition
 from kernbench.web.run_view import RunView
 from kernbench.web.sources import RunSource, Sources
 from kernels_jit.compile import progress
@@ -49,7 +49,7 @@ def copy_program(source: int, target: int) -> dict[str, Any]:
 
 
 def tanto(*arguments: str) -> int:
-    return main(["tanto", "run", "--kernels", "kernels", "-t", "tensix_tiny", *arguments])
+    return main(["run", "--set", "kernels=kernels", "-t", "tensix_tiny", *arguments])
 
 
 def test_a_first_run_says_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,9 +59,9 @@ def test_a_first_run_says_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_programs_run_in_turn_on_one_device(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert tanto("p.json", "q.json", "--in", "0=x.npy", "--out", "o", "--json") == 0
+    assert tanto("p.json", "q.json", "--set", "inputs=0=x.npy", "--out", "o", "--json") == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [list(line) for line in lines] == [KEYS, KEYS]
+    assert all(line.keys() >= set(KEYS) for line in lines)
     assert [line["program"] for line in lines] == ["p.json", "q.json"]
     assert lines[0]["status"] == "ok"
     assert lines[0]["cores"] == 1
@@ -74,7 +74,10 @@ def test_programs_run_in_turn_on_one_device(capsys: pytest.CaptureFixture[str], 
 
 def test_a_program_leaves_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        tanto("p.json", "--in", "0=x.npy", "--trace", "p.pftrace", "--trace-filter", "part=worker[1][1]", "--json") == 0
+        tanto(
+            "p.json", "--set", "inputs=0=x.npy", "--trace", "p.pftrace", "--trace-filter", "part=worker[1][1]", "--json"
+        )
+        == 0
     )
     capsys.readouterr()
     found = decode(Path("p.pftrace"))
@@ -89,24 +92,39 @@ def test_bytes_and_kernel_maps(capsys: pytest.CaptureFixture[str]) -> None:
     Path("other.cpp").write_text("param<uint32> scale;\n" + COPY_IN.replace("i * 1024,", "i * scale,"))
     Path("kernels/other.cpp").write_text(Path("other.cpp").read_text())
     Path("map.json").write_text('{"in.cpp": {"src": "other.cpp", "params": [1024]}}')
-    assert tanto("p.json", "--kernel-map", "map.json", "--in", "0=x.bin", "--out", "o") == 0
+    assert tanto("p.json", "--set", "kernel_map=map.json", "--set", "inputs=0=x.bin", "--out", "o") == 0
     title, *lines = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"p.json on \w+, hybrid mode: ok", title)
-    assert [line.split("  ")[0] for line in lines] == ["latency", "", "cores", "L1"]
+    assert title.startswith("p.json on tensix_tiny, hybrid mode  kernels=kernels")
+    assert [line.split("  ")[0] for line in lines][:4] == ["latency", "", "cores", "L1"]
     assert lines[0].split()[-1] == "run"
     assert np.load("o/g1.npy").view(np.uint32)[5] == 5 << 16
 
 
 def test_a_program_leaves_a_run_beside_its_buffers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert tanto("p.json", "--in", "0=x.npy", "--out", "o", "--set", "tensix_noc.hop_ns=9", "-D", "A=1", "--json") == 0
+    assert (
+        tanto(
+            "p.json",
+            "--set",
+            "inputs=0=x.npy",
+            "--out",
+            "o",
+            "--set",
+            "topology.tensix_noc.hop_ns=9",
+            "--set",
+            "defines=A=1",
+            "--json",
+        )
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     view = RunView(RunSource("o", tmp_path / "o"))
     about = view.about()
     assert about["missing"] == {}
-    assert (about["bench"], about["latency_ns"], about["program"]) == ("p.json", told["latency_ns"], told)
+    assert (about["bench"], about["latency_ns"], about["program"]) == ("p.json", told["latency_ns"], "p.json")
     assert "worker[1][1].reader" in polars.read_ipc(io.BytesIO(view.arrow("tracks")))["name"].to_list()
     repeated = plan_repetition(about)
-    assert repeated.arguments[:4] == ["tanto", "run", str(tmp_path / "p.json"), "--kernels"]
+    assert repeated.arguments[:2] == ["run", str(tmp_path / "p.json")]
+    assert f"kernels={tmp_path}/kernels" in repeated.arguments
     assert [file.name for _, file in repeated.files] == ["p.json", "kernels", "x.npy"]
     assert main([*repeated.arguments, "--explain", "--out", "again"]) == 0
     check_same(Path("o"), Path("again"))
@@ -133,16 +151,16 @@ def test_programs_of_one_name_leave_their_own_runs(tmp_path: Path) -> None:
     for folder, name in ((".", "p-2"), ("deeper", "p")):
         Path(folder, f"{name}.json").write_text(json.dumps(copy_program(0, 5)))
     given = ("p.json", "p-2.json", "deeper/p.json", "p.json")
-    assert tanto(*given, "--in", "0=x.npy", "--out", "o") == 0
+    assert tanto(*given, "--set", "inputs=0=x.npy", "--out", "o") == 0
     programs = [RunView(RunSource(name, tmp_path / "o" / name)).about()["bench"] for name in ("p", "p-2", "p-3", "p-4")]
     assert programs == ["p.json", "p-2.json", "deeper/p.json", "p.json"]
 
 
 def test_a_buffer_that_no_program_has_is_refused_before_any_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tanto("p.json", "q.json", "--in", "7=x.npy", "--out", "o") == 2
-    assert capsys.readouterr().err == "error: --in 7=x.npy: no program has global 7; they have [0, 1, 5]\n"
+    assert tanto("p.json", "q.json", "--set", "inputs=7=x.npy", "--out", "o") == 2
+    assert capsys.readouterr().err == "error: inputs 7=x.npy: no program has global 7; they have [0, 1, 5]\n"
     assert not Path("o").exists()
-    assert tanto("p.json", "gone.json", "--in", "0=x.npy", "--out", "o") == 2
+    assert tanto("p.json", "gone.json", "--set", "inputs=0=x.npy", "--out", "o") == 2
     assert "gone.json" in capsys.readouterr().err
     assert Path("o/p/g1.npy").is_file()
 
@@ -159,7 +177,7 @@ BENCH = """
 from kernbench import bench
 from kernbench.tanto.api import *
 
-@bench("tanto-careless", "Forgets to wait")
+@bench("careless", "Forgets to wait", system="tanto")
 def careless(tanto, tiles=2):
     program, grid = Program(tanto.device), Grid((0, 0, 0, 0))
     source, target = (Global(tanto.device, "bfloat16", 2048) for _ in range(2))
@@ -188,7 +206,7 @@ def test_a_bench_tells_of_its_program_what_the_program_file_tells(
         lines = (out + err).replace("error: ", "").splitlines()
         return sorted(re.sub(r"\S*/kernels/", "", line) for line in lines if ".cpp:" in line)
 
-    found = told("tanto", "run", "p.json", "--kernels", "kernels")
+    found = told("run", "p.json", "--set", "kernels=kernels")
     assert found
     assert all("race on core 0,0" in line or "warning: " in line or tiles == 3 for line in found)
     assert told("run", "careless.py", "--set", f"tiles={tiles}") == found
@@ -219,21 +237,21 @@ def edited(**changes: Any) -> dict[str, Any]:
         (edited(pipes=[{"id": 2, "kind": 0, "fmt": "bfloat16", "ranges": []}]), [], "pipes.0.tiles: missing; add it"),
         (edited(pipes=[{**pipe(2, 0), "kind": 7}]), [], "pipes.0.kind: got 7"),
         ([1], [], "a program file is an object with kernels, pipes and so on"),
-        (edited(), ["--in", "7=x.npy"], "--in 7=x.npy: the program has no global 7; it has [0, 1]"),
-        (edited(), ["--in", "x.npy"], "--in x.npy: expected ID=FILE with the number of a global buffer"),
-        (edited(), ["--in", "0=x.npy", "--in", "0=x.npy"], "--in 0=x.npy: global 0 is given twice"),
+        (edited(), ["--set", "inputs=7=x.npy"], "inputs 7=x.npy: the program has no global 7; it has [0, 1]"),
+        (edited(), ["--set", "inputs=x.npy"], "inputs x.npy: expected ID=FILE with the number of a global buffer"),
+        (edited(), ["--set", "inputs=0=x.npy,0=x.npy"], "inputs 0=x.npy: global 0 is given twice"),
         (
             edited(),
-            ["--kernel-map", "map.json"],
+            ["--set", "kernel_map=map.json"],
             "no kernel file 'gone.cpp' in kernels, which the kernel map gives for 'in.cpp'",
         ),
-        (edited(), ["--in", "0=none.npy"], "none.npy: cannot be read"),
-        (edited(), ["--in", "0=p.json"], "p.json: is no .npy file of numbers"),
-        (edited(), ["--in", "0=short.npy"], "global 0 has 2,048 elements; got 3"),
+        (edited(), ["--set", "inputs=0=none.npy"], "none.npy: cannot be read"),
+        (edited(), ["--set", "inputs=0=p.json"], "p.json: is no .npy file of numbers"),
+        (edited(), ["--set", "inputs=0=short.npy"], "global 0 has 2,048 elements; got 3"),
         (edited(), ["-t", "mesh_8x8"], "machine mesh_8x8 is of family 'mesh'; Tanto programs run on family 'tensix'"),
-        (edited(), ["-D", "3=4"], "-D 3=4: expected NAME=TEXT"),
-        (edited(), ["--kernel-map", "none.json"], "none.json: a kernel map cannot be read"),
-        (edited(), ["--set", "tensix_core.speed=2"], "unknown topology field 'tensix_core.speed'"),
+        (edited(), ["--set", "defines=3=4"], "defines 3=4: expected NAME=TEXT"),
+        (edited(), ["--set", "kernel_map=none.json"], "none.json: a kernel map cannot be read"),
+        (edited(), ["--set", "topology.tensix_core.speed=2"], "unknown topology field 'tensix_core.speed'"),
     ],
 )
 def test_bad_input_is_one_sentence(
@@ -258,7 +276,7 @@ def test_files_that_are_no_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_check_says_what_kernels_use_and_may_race_on(capsys: pytest.CaptureFixture[str]) -> None:
     Path("kernels/early.cpp").write_text(COPY_IN.replace("read_barrier();", ""))
-    assert main(["tanto", "check", "kernels", "--json"]) == 0
+    assert main(["check", "kernels", "--json"]) == 0
     found = {Path(one["file"]).name: one for one in json.loads(capsys.readouterr().out)["kernels"]}
     assert found["in.cpp"]["uses"] == ["pipe.push_back", "pipe.read", "pipe.reserve_back", "read_barrier"]
     assert found["in.cpp"]["l1"] == ["into: pipe<bfloat16>"]
@@ -268,7 +286,7 @@ def test_check_says_what_kernels_use_and_may_race_on(capsys: pytest.CaptureFixtu
     ]
     Path("kernels/early.cpp").write_text(COPY_IN.replace("into.reserve_back();", "").replace("read_barrier();", ""))
     Path("kernels/late.cpp").write_text(COPY_OUT.replace("from.wait_front();", ""))
-    assert main(["tanto", "check", "kernels/early.cpp", "kernels/late.cpp", "p.json"]) == 0
+    assert main(["check", "kernels/early.cpp", "kernels/late.cpp", "p.json"]) == 0
     out = capsys.readouterr().out
     assert "kernels/early.cpp:7:14: into is pushed, and the file has no reserve_back of it" in out
     assert "kernels/early.cpp:5:14: into is read into, and the file has no reserve_back of it" in out
@@ -278,11 +296,11 @@ def test_check_says_what_kernels_use_and_may_race_on(capsys: pytest.CaptureFixtu
     assert "L1: pipe 2 4,096 B" in out
     Path("kernels/late.cpp").unlink()
     Path("kernels/bad.cpp").write_text("void kernel() { x; }")
-    assert main(["tanto", "check", "kernels"]) == 2
+    assert main(["check", "kernels"]) == 2
     out, err = capsys.readouterr()
     assert "3 kernel files are good, 1 are not" in out
     assert "kernels/bad.cpp:1:17: unknown name 'x'" in err
     Path("kernels/k.py").write_text("def kernel(): pass")
-    assert main(["tanto", "check", "kernels/k.py"]) == 2
+    assert main(["check", "kernels/k.py"]) == 2
     assert "kernels/k.py: is a kernel in Python, which shows its mistakes when it runs" in capsys.readouterr().err
-    assert main(["tanto", "check", "nowhere"]) == 2
+    assert main(["check", "nowhere"]) == 2

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from kernbench.cli import screen
 from kernbench.cli.main import main
-from kernbench.report.tables.text_table import Line, TextTable
+from kernbench.cli.output import screen
 from kernbench.text import count_cells, wrap
+from kernbench.text_table import Line, TextTable
 
 WIDTHS = (80, 100, 120)
 NUMBER = re.compile(r"(?<![\w.,])[\d,]*\d(?:\.\d+)?(?![\w.])")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernbench.cli.main import main
-from kernbench.runs.run import run_bench
+from kernbench.frontends.run import run_bench
 from tests.trace.decoded import decode
 
 RUN = ("run", "gemm-single-pe", "-t", "tiny", "--set", "M=32")

@@ -127,7 +127,7 @@ def test_a_case_is_run_again_from_its_file(tmp_path: Path, capsys: pytest.Captur
 def test_the_place_of_an_error_is_the_innermost_frame_of_the_project() -> None:
     root = Path(__file__).parents[2]
     told = f"""Traceback (most recent call last):
-  File "{root}/kernbench/cli/run.py", line 7, in command
+  File "{root}/kernbench/cli/commands/run.py", line 7, in command
     x()
   File "{root}/kernbench/runs/run.py", line 9, in x
     y()

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
+from kernbench.frontends.run import run_bench
 from kernbench.machine.costs import plan_tiles
 from kernbench.oplog.params import ThreadParams
 from kernbench.oplog.params_json import encode_params
 from kernbench.oplog.tiles import Stage, describe_stages
 from kernbench.program.ops import Op
 from kernbench.program.program import Program
-from kernbench.runs.run import run_bench
 
 
 def describe_plans(program: Program) -> dict[int, object]:

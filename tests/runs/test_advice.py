@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kernbench.frontends.run import run_bench
 from kernbench.runs.advice import list_advice
 from kernbench.runs.explanation import Usage
 from kernbench.runs.roofline import Ceiling, Roofline
-from kernbench.runs.run import run_bench
 
 STREAMS = {"M": 512, "K": 512, "N": 512, "sips": 1, "cubes": 1}
 

@@ -12,10 +12,10 @@ import pytest
 from kernbench import DPPolicy, bench
 from kernbench.engine.network_waits import CAUSES
 from kernbench.errors import InputError
+from kernbench.frontends.run import run_bench
 from kernbench.oplog.critical import UNKNOWN
 from kernbench.oplog.utilisation import OCCUPIED
 from kernbench.runs.result import RunResult
-from kernbench.runs.run import run_bench
 from kernbench.units import FS_PER_NS
 
 SMALL = [("vector-add", {"n": 4096}, False), ("gemm-single-pe", {"M": 32, "K": 64}, False),

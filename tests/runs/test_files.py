@@ -10,11 +10,11 @@ import polars
 import pytest
 
 from kernbench.errors import InputError, RunError
+from kernbench.frontends.run import run_bench
 from kernbench.runs import files
 from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.runs.files import write_files
 from kernbench.runs.result import RunResult
-from kernbench.runs.run import run_bench
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 
 TABLES = (NODES, LINKS, PARTS, HELD, TRANSFERS, SERVICES)

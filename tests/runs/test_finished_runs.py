@@ -6,10 +6,11 @@ from time import sleep
 
 import pytest
 
+from kernbench.frontends.run import run_bench
 from kernbench.machine import load_machine
 from kernbench.runs.bench import find_bench
 from kernbench.runs.recording import record
-from kernbench.runs.run import record_bench, run_bench
+from kernbench.runs.run import record_bench
 
 ATTEMPTS = 10  # threads of a test before, such as those of a cluster that has been closed, leave garbage for a while
 

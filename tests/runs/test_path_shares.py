@@ -7,12 +7,12 @@ import inspect
 import pytest
 
 from kernbench import bench
+from kernbench.frontends.run import run_bench
 from kernbench.library import show_path
 from kernbench.oplog.critical import Piece
 from kernbench.program.ops import NONE
 from kernbench.runs.path_shares import time_by_operation
 from kernbench.runs.result import RunResult
-from kernbench.runs.run import run_bench
 from kernbench.sweep.execution.shared_structure import SharedStructure
 from kernbench.sweep.point import Point
 from kernbench.units import FS_PER_NS

@@ -10,9 +10,9 @@ import pytest
 
 import kernbench
 from kernbench.errors import InputError
+from kernbench.frontends.run import run_bench
 from kernbench.runs.repetitions import used_fields
 from kernbench.runs.result import RunResult
-from kernbench.runs.run import run_bench
 from kernbench.runs.what_if import GAIN
 
 BENCHES = [("gemm-single-pe", {"M": 32, "K": 64, "N": 32}, False), ("matmul-composite", {"M": 64, "K": 128, "N": 64}, False),

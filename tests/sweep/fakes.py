@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from kernbench.errors import RunError
+from kernbench.frontends.bench_workloads import BenchWorkload
+from kernbench.frontends.prepared import Request
 from kernbench.sweep.execution.point_progress import report_run
 from kernbench.sweep.point import Point
 
@@ -95,3 +100,12 @@ def result(latency_ns: float, *, bottleneck: str = "somewhere") -> SimpleNamespa
         wall_s=0.1,
         program_digest="0123456789abcdef",
     )
+
+
+def patch_runs(monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> None:
+    """Let points of benches be run by a function of the bench, its machine and its parameters."""
+
+    def run_point(self: BenchWorkload, request: Request) -> object:
+        return run(self.source, request.machine, parameters=request.parameters)
+
+    monkeypatch.setattr(BenchWorkload, "run_point", run_point)

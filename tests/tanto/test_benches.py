@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.runs.run import run_bench
+from kernbench.frontends.run import run_bench
 from kernbench.tanto.language.methods import SCALED, UNARIES
 
 BENCHES: list[tuple[str, dict[str, Any]]] = [

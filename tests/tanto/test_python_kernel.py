@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.runs.run import run_bench
+from kernbench.frontends.run import run_bench
 from kernbench.tanto.api import READER, WRITER, Global, Grid, Kernel, Local, Pipe, Program, Queue, Semaphore
 from kernbench.tanto.kernel_functions import read_barrier, write_barrier
 from tests.tanto.support import ONE, buffer, device, kernel, pipe, run

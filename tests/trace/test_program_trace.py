@@ -11,6 +11,7 @@ import pytest
 
 from kernbench.engine import Session
 from kernbench.errors import InputError
+from kernbench.frontends.run import run_bench
 from kernbench.machine import load_machine
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.oplog.causes import Times
@@ -18,7 +19,6 @@ from kernbench.oplog.utilisation import BusyParts, list_parts
 from kernbench.program.program import Program
 from kernbench.runs.explanation import find_path
 from kernbench.runs.result import RunResult
-from kernbench.runs.run import run_bench
 from kernbench.trace.filters import TraceFilter
 from kernbench.trace.parts import PartTracks
 from kernbench.trace.perfetto import write_perfetto

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernbench.runs.run import run_bench
+from kernbench.frontends.run import run_bench
 from tests.trace.decoded import decode
 from tests.trace.trace_processor import query
 

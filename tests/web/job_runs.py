@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from kernbench.runs.run import run_bench
+from kernbench.frontends.run import run_bench
 
 # Takes the arguments of `kernbench run`. It copies the run `explained` into --out, as if it had been made by them. It
 # waits while there is a file `waits`. With --what-if it says how far it is, then waits for a file `go`.

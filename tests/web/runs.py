@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kernbench.frontends.run import run_bench
 from kernbench.runs.result import RunResult
-from kernbench.runs.run import run_bench
 
 NOC_GBS = 99
 

@@ -9,10 +9,10 @@ import polars
 import pytest
 
 from kernbench.errors import InputError
+from kernbench.frontends.run import run_bench
 from kernbench.machine import load_machine
 from kernbench.oplog.utilisation import list_parts
 from kernbench.runs.result import RunResult
-from kernbench.runs.run import run_bench
 from kernbench.web import run_view
 from kernbench.web.run_view import RunView, find_run_version
 from kernbench.web.sources import RunSource

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
-from kernbench.engine.progress import Stage
+from kernbench.engine.run_options import RunOptions
 from kernbench.errors import AddressError, DeadlockError
 from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device_memory import DeviceMemory
@@ -16,7 +16,7 @@ from kernbench.host.device.mmu_updates import by_cube, send_mmu_update, send_nei
 from kernbench.host.device.sip import Sip
 from kernbench.host.device.stream import Stream
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
-from kernbench.limits.run_limits import NO_LIMITS, RunLimits, find_op_limit
+from kernbench.limits.run_limits import find_op_limit
 from kernbench.machine.address_decoder import AddressDecoder
 from kernbench.machine.families.sip.places import pe_path
 from kernbench.machine.intents import Intent, RouteKind
@@ -28,7 +28,6 @@ from kernbench.tl.registry import replace_kernel
 if TYPE_CHECKING:
     import numpy as np
 
-    from kernbench.engine.progress import OnProgress
     from kernbench.host.memory.address_models import Map, Placed
     from kernbench.host.memory.initial_values import Contents
     from kernbench.host.memory.placement import DPPolicy
@@ -69,29 +68,21 @@ def lower_dma(program: Program, thread: Thread, place: PePlace, message: PeDma) 
 
 
 class Device:
-    """All SIPs of a machine under one program; `live` kernels run while the machine does."""
+    """All SIPs of a machine under one program; live kernels run while the machine does."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        mode: str = "hybrid",
-        live: bool = False,
-        limits: RunLimits = NO_LIMITS,
-        *,
-        count_waits: bool = False,
-    ) -> None:
+    def __init__(self, machine: Machine, options: RunOptions | None = None) -> None:
+        options = options or RunOptions()
         self.machine = machine
-        self.stage = Stage(lambda _: None)
-        self.on_progress: OnProgress | None = None  # called during long runs, as by `Session.run`
+        self.stage, self._on_progress = options.stage, options.on_progress
         self.program = Program(machine)
-        self.program.most_ops, self.program.most_ops_are = find_op_limit(limits)
-        self.session = Session(self.program, mode, count_waits=count_waits)
-        self.memory = DeviceMemory(self.session, live)
+        self.program.most_ops, self.program.most_ops_are = find_op_limit(options.limits)
+        self.session = Session(self.program, options.mode, count_waits=options.count_waits)
+        self.memory = DeviceMemory(self.session, options.live)
         self._installed = 0
         self._answers: Answers = {}  # of threads beside queues, which need not end
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self.ipcq = self._make_queues()  # for launches that bring no queues of their own
-        self._kernels = Kernels(self.program, self.memory, live, self._answers)
+        self._kernels = Kernels(self.program, self.memory, options.live, self._answers)
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
         self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: tensors to unmap
         self._unanswered: list[Launch] = []
@@ -211,7 +202,7 @@ class Device:
         response, also if other kernels cannot end because of it.
         """
         with self.stage.within("simulating"):
-            self.session.run(self._kernels.answer, self.on_progress)
+            self.session.run(self._kernels.answer, self._on_progress)
         for launch in self._unanswered:
             launch.check()
         self._check_finished(self._unanswered)

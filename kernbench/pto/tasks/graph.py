@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
-from kernbench.library import GRAPH_TOPOLOGY, show_path
+from kernbench.library import show_path
+from kernbench.pto import MACHINE
 from kernbench.pto.tasks.task import MOST_BLOCKS, Shape
 from kernbench.schema.guards import is_list, is_mapping
 
@@ -70,7 +71,7 @@ def read_graph(held: Any, where: str) -> Graph:
     runtime = held.get("runtime", {})
     if not is_mapping(runtime):
         raise InputError(f"{where}: runtime: got {shorten(runtime)}, expected an object of constants")
-    machine = held.get("machine", GRAPH_TOPOLOGY)
+    machine = held.get("machine", MACHINE)
     if not isinstance(machine, str):
         raise InputError(f"{where}: machine: got {shorten(machine)}, expected the name of a topology")
     tasks = [_read_task(task, f"{where}: task {at}") for at, task in enumerate(listed)]

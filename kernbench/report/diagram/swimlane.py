@@ -7,6 +7,7 @@ picture of a long run stays small.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernbench.pto.results.record import ORCHESTRATOR, Phase
@@ -16,6 +17,7 @@ from kernbench.report.diagram.svg import Svg, text_width
 from kernbench.report.tables.engineering import number
 
 if TYPE_CHECKING:
+    from kernbench.frontends.graph_result import GraphResult
     from kernbench.pto.launch import Outcome
 
 WIDTH, LEFT, TOP, LANE, GAP, LEGEND = 1200.0, 120.0, 56.0, 12.0, 3.0, 22.0
@@ -40,6 +42,12 @@ class _Bar(NamedTuple):
     end_fs: int
     name: str
     colour: str
+
+
+def draw_run(result: GraphResult) -> dict[str, str]:
+    """The pictures of a run, as SVG by name."""
+    assert result.outcome is not None
+    return {"swimlane": draw_swimlane(result.outcome, f"{Path(result.bench).stem} on {result.topology}")}
 
 
 def draw_swimlane(outcome: Outcome, title: str) -> str:

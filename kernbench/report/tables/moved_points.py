@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.report.tables.sweep_tables import MARKS, format_value
-from kernbench.report.tables.text_table import KEEP, Column, TextTable
 from kernbench.sweep.results.comparison import ALGORITHM, CHANGE, Comparison
 from kernbench.sweep.results.swept_axes import short_name
 from kernbench.sweep.row import BOUND, OK
 from kernbench.text import plural
+from kernbench.text_table import KEEP, Column, TextTable
 
 if TYPE_CHECKING:
     import polars

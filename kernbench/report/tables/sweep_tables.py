@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernbench.report.tables.text_table import DEAR, KEEP, Column, TextTable
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import count_bounded, count_possibly_better, find_senses, is_bounded
 from kernbench.sweep.results.pareto import pareto_front, rank_points
@@ -13,6 +12,7 @@ from kernbench.sweep.results.sensitivity import Sensitivity
 from kernbench.sweep.results.swept_axes import find_swept, short_name
 from kernbench.sweep.row import COLUMNS, LOWER, UPPER, VERSUS
 from kernbench.text import plural
+from kernbench.text_table import DEAR, KEEP, Column, TextTable
 
 if TYPE_CHECKING:
     import polars

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kernbench.engine.jit_status import running_s
 from kernbench.errors import KernBenchError, LimitError, error_text, message, uncover_interruption
+from kernbench.frontends.registry import FRONT_ENDS
 from kernbench.limits.memory_budget import is_out_of_memory, tell_full
 from kernbench.machine.families.registry import may_vary
 from kernbench.modes import Mode
@@ -21,8 +22,8 @@ from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.point_progress import report_stage
-from kernbench.sweep.front_ends.registry import FRONT_ENDS
 from kernbench.sweep.point import TOPOLOGY, Point
+from kernbench.sweep.programs import run_point
 from kernbench.sweep.row import ERROR, OK, Row, failed_row, ok_row
 
 if TYPE_CHECKING:
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 
 MaybeRow = TypeVar("MaybeRow", Row, Row | None)
 RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
-
-
-def run_point(point: Point) -> object:
-    """Run a point by its front-end. Errors: KernBenchError."""
-    return FRONT_ENDS[point.front_end].run(point)
 
 
 def attempt(run: RunPoint, point: Point) -> Row:

@@ -4,9 +4,9 @@ import polars
 import pytest
 
 from kernbench.report.tables.sweep_tables import best_points, front_points, rank_points, sensitivity_table
-from kernbench.report.tables.text_table import TextTable
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.sensitivity import find_sensitivities
+from kernbench.text_table import TextTable
 from tests.report.sample_tables import table, traffic_table
 
 LATENCY, TFLOPS = Objective("latency_ns"), Objective("achieved_tflops", least=False)

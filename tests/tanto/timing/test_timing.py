@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kernbench.frontends.run import run_bench
 from kernbench.machine import Intent, load_machine
-from kernbench.runs.run import run_bench
 from kernbench.tanto.device import Device
 from tests.tanto.support import buffer, device, kernel, pipe, run
 

@@ -1,0 +1,1 @@
+"""What commands do. A module is imported when its command is called."""

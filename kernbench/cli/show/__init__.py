@@ -1,0 +1,1 @@
+"""What `kernbench show` tells of machines, model sheets, sweeps and collective algorithms."""
