@@ -45,6 +45,9 @@ class TensixNoc(Part):
     outstanding: Annotated[Count, Field(le=1024)] = Field(
         description="transactions of an interface under way at once, each way"
     )
+    replies: Annotated[Count, Field(le=1024)] = Field(
+        description="replies of an interface under way at once to requests that come by one port, in replays of traces"
+    )
     signal_bytes: MessageBytes = Field(description="bytes of a semaphore's update")
 
 

@@ -183,7 +183,7 @@ def test_a_broken_invariant_is_shown_kept_and_exit_code_1(
 
 
 ONE_KIND = (
-    "probe sends one kind of traffic: --flow (as often as you like), --flows or --pattern; "
+    "probe sends one kind of traffic: --flow (as often as you like), --flows, --pattern or --noc-trace; "
     "without any of them it measures the machine"
 )
 

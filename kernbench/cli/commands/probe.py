@@ -34,6 +34,19 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
     help="Flows from a CSV file with the columns src, dst, bytes, start_ns and, if you like, kind.",
 )
 @click.option(
+    "--noc-trace",
+    "noc_traces",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Replay a JSON trace of Tenstorrent's NoC profiler, or all of a directory, on wormhole_n150 or the -t that is given.",
+)
+@click.option(
+    "--closed-loop",
+    is_flag=True,
+    help="Of NoC traces: what follows a barrier follows its simulated end; without it, each event keeps its time.",
+)
+@click.option(
     "--pattern",
     help="uniform, transpose, bitcomp, hotspot, neighbor or tornado, on a mesh.",
     shell_complete=completion.patterns,
@@ -72,6 +85,8 @@ def command(
     context: click.Context,
     texts: tuple[str, ...],
     file: Path | None,
+    noc_traces: tuple[Path, ...],
+    closed_loop: bool,
     pattern: str | None,
     load: str,
     packet_flits: int,
@@ -98,7 +113,14 @@ def command(
     from kernbench.cli.names.assignment import read_fields
     from kernbench.cli.output.files import check_forms
 
-    _check_asked(texts, file, pattern, explain, trace)
+    if noc_traces and not (texts or file is not None or pattern is not None or explain or trace is not None):
+        from kernbench.cli.probe_noc_trace import probe_noc_traces
+
+        asked = context.get_parameter_source("topology") is ParameterSource.COMMANDLINE
+        chip, overrides = topology if asked else None, read_fields(assignments)
+        check_forms(forms, out)
+        return probe_noc_traces(noc_traces, chip, mode, overrides, out, forms, as_json, closed_loop)
+    _check_asked(texts, file, pattern, explain, trace, noc_traces, closed_loop)
     if pattern is None:
         check_forms(forms, out)
     overrides = read_fields(assignments)
@@ -125,12 +147,24 @@ def command(
 
 
 def _check_asked(
-    texts: Sequence[str], file: Path | None, pattern: str | None, explain: bool, trace: Path | None
+    texts: Sequence[str],
+    file: Path | None,
+    pattern: str | None,
+    explain: bool,
+    trace: Path | None,
+    noc_traces: Sequence[Path],
+    closed_loop: bool,
 ) -> None:
     """Errors: InputError for several kinds of traffic, and for what the kind that is given cannot leave."""
-    if (bool(texts), file is not None, pattern is not None).count(True) > 1:
+    if noc_traces and (explain or trace is not None):
         raise InputError(
-            "probe sends one kind of traffic: --flow (as often as you like), --flows or --pattern; "
+            "--noc-trace says what was waited for by itself and writes no --trace; leave --explain and --trace out"
+        )
+    if closed_loop and not noc_traces:
+        raise InputError("--closed-loop says how NoC traces are replayed; give --noc-trace with it")
+    if (bool(texts), file is not None, pattern is not None, bool(noc_traces)).count(True) > 1:
+        raise InputError(
+            "probe sends one kind of traffic: --flow (as often as you like), --flows, --pattern or --noc-trace; "
             "without any of them it measures the machine"
         )
     if explain and not texts and file is None and pattern is None:

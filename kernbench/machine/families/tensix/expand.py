@@ -17,11 +17,14 @@ import numpy as np
 from kernbench.machine.builder import Builder
 from kernbench.machine.families.tensix.places import (
     NETWORKS,
+    REPLY_PORTS,
     TensixShape,
+    bank_interface_name,
     bank_name,
     dram_side_name,
     interface_name,
     l1_name,
+    reply_server_name,
     router_name,
     server_name,
 )
@@ -52,12 +55,17 @@ def expand(spec: TensixSpec, name: str, digest: str) -> Machine:
     for controller, ports in enumerate(spec.dram):
         for bank in range(spec.tensix_dram.banks):
             _bank(builder, spec, routers, controller * spec.tensix_dram.banks + bank, ports[spec.bank_ports[bank]])
+    for x, y in ((x, y) for y in spec.rows for x in spec.columns):
+        _replies(builder, spec, x, y)
     shape = TensixShape(
         width=spec.width,
         height=spec.height,
         columns=tuple(spec.columns),
         rows=tuple(spec.rows),
         banks=len(spec.dram) * spec.tensix_dram.banks,
+        bank_places=tuple(
+            x + y * spec.width for ports in spec.dram for x, y in (ports[port] for port in spec.bank_ports)
+        ),
         dram=tuple(x + y * spec.width for ports in spec.dram for x, y in ports),
         ethernet=tuple(x + y * spec.width for x, y in spec.ethernet),
     )
@@ -187,11 +195,18 @@ def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, in
         builder.server(server_name(engine, x, y), engine)
 
 
+def _replies(builder: Builder, spec: TensixSpec, x: int, y: int) -> None:
+    """The servers of replies at the interfaces of a core, one for the requests of each port."""
+    for network in range(NETWORKS):
+        for port in REPLY_PORTS:
+            builder.server(reply_server_name(network, x, y, port), "reply", spec.tensix_noc.replies)
+
+
 def _bank(
     builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, int], int], bank: int, place: tuple[int, int]
 ) -> None:
     memory = builder.node(bank_name(bank), "dram", (place[0] * PITCH_MM, place[1] * PITCH_MM))
-    names = [f"{bank_name(bank)}.niu{network}" for network in range(NETWORKS)]
+    names = [bank_interface_name(bank, network) for network in range(NETWORKS)]
     _interfaces(builder, spec, routers, place, memory, names, "dram")
     builder.memory(
         memory,

@@ -12,6 +12,7 @@ from kernbench.machine.families.sip.places import Places, SipShape
 from kernbench.machine.network.rings import find_halves
 
 NETWORKS = 2
+REPLY_PORTS = ("own", "row", "row_wrapped", "column", "column_wrapped")
 READER_NETWORK, WRITER_NETWORK = 1, 0  # of kernels that read into a core, and of those that write from it
 
 
@@ -35,6 +36,28 @@ def dram_side_name(network: int, x: int, y: int) -> str:
     return f"{interface_name(network, x, y)}.dram"
 
 
+def name_reply_port(network: int, reader: tuple[int, int], owner: tuple[int, int]) -> str:
+    """Where requests of a reader come to the interface of an owner: an axis and the side of its dateline, or "own".
+
+    The first network goes east, then south, so its requests come along the column unless the rows are the same; the second
+    goes north, then west.
+    """
+    (x, y), (to_x, to_y) = reader, owner
+    along_column, along_row = y != to_y, x != to_x
+    if not (along_column or along_row):
+        return REPLY_PORTS[0]
+    if along_column if network == 0 else not along_row:
+        crossed = y > to_y if network == 0 else y < to_y
+        return REPLY_PORTS[3 + crossed]
+    crossed = x > to_x if network == 0 else x < to_x
+    return REPLY_PORTS[1 + crossed]
+
+
+def reply_server_name(network: int, x: int, y: int, port: str) -> str:
+    """The name of the server of replies that a core's interface sends to requests of a port."""
+    return f"{interface_name(network, x, y)}.reply.{port}"
+
+
 def l1_name(x: int, y: int) -> str:
     """The name of a core's L1."""
     return f"{worker_name(x, y)}.l1"
@@ -50,15 +73,21 @@ def bank_name(bank: int) -> str:
     return f"dram{bank}"
 
 
+def bank_interface_name(bank: int, network: int) -> str:
+    """The name of the interface of a DRAM bank on a network."""
+    return f"{bank_name(bank)}.niu{network}"
+
+
 @dataclass(frozen=True, slots=True)
 class TensixShape:
-    """The grid of a `tensix` machine. Places of DRAM and Ethernet are x + y * width."""
+    """The grid of a `tensix` machine. Places of banks, DRAM and Ethernet are x + y * width."""
 
     width: int
     height: int
     columns: tuple[int, ...]  # physical, by logical x
     rows: tuple[int, ...]  # physical, by logical y
     banks: int
+    bank_places: tuple[int, ...]  # by bank
     dram: tuple[int, ...]
     ethernet: tuple[int, ...]
 
@@ -134,6 +163,15 @@ class TensixPlaces(Places):
     def server(self, core: tuple[int, int], engine: str) -> int:
         """The server of an engine of a core, or of an interface, as in "niu0.read"."""
         return self._servers[server_name(engine, *self.physical(core))]
+
+    def reply_server(self, network: int, place: tuple[int, int], port: str) -> int:
+        """The server of replies of the interface at a place to requests of one of `REPLY_PORTS`."""
+        return self._servers[reply_server_name(network, *place, port)]
+
+    def bank_place(self, bank: int) -> tuple[int, int]:
+        """The physical place of the port that a bank is behind."""
+        y, x = divmod(self.grid.bank_places[bank], self.grid.width)
+        return x, y
 
     def hops(self, network: int, src: tuple[int, int], dst: tuple[int, int]) -> int:
         """The links between the routers of two cores on a network."""

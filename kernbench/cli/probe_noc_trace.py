@@ -1,0 +1,124 @@
+"""`kernbench probe --noc-trace`: replay traces of a chip's networks beside what they measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernbench.cli.network_waits import show_network_waits
+from kernbench.cli.outputs import show_files
+from kernbench.cli.screen import complain, say, show
+from kernbench.errors import InputError
+from kernbench.report.tables.text_table import Field, figures_table
+
+if TYPE_CHECKING:
+    from kernbench.traffic.noc_trace.replay import NocReplay
+
+MOST_LINKS = 8  # of one trace
+TABLE = "noc_traces.parquet"
+
+# Title and format of the fields that are shown.
+COLUMNS = {
+    "name": Field("trace"),
+    "events": Field("events", ",d", rank=1),
+    "simulated_cycles": Field("simulated cycles", ",.0f"),
+    "trace_cycles": Field("in the trace", ",d"),
+    "error": Field("error", "+.1%"),
+    "barrier_error": Field("barriers", ".1%", rank=2),
+    "turn_ns": Field("turns of replies ns", ",.0f", rank=3),
+    "waiting_ns": Field("waiting ns", ",.0f", rank=4),
+    "busiest_link": Field("most at", rank=7),
+}
+
+
+def probe_noc_traces(
+    paths: Sequence[Path],
+    topology: str | None,
+    mode: str,
+    overrides: Mapping[str, str],
+    out: Path | None,
+    forms: Sequence[str],
+    as_json: bool,
+    closed_loop: bool,
+) -> None:
+    """Replay traces; show and save the results. Errors: InputError if a trace cannot be replayed, after the others."""
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import status_line
+    from kernbench.traffic.noc_trace.replay import TOPOLOGY, replay_traces, summarise
+
+    if out is not None:
+        check_directory(out)
+    announce_compiling()
+    with status_line() as tell:
+        replays, errors = replay_traces(
+            paths,
+            topology or TOPOLOGY,
+            overrides=overrides,
+            mode=mode,
+            closed_loop=closed_loop,
+            on_done=lambda done: tell(
+                "replaying the next trace" if isinstance(done, InputError) else f"{done.file.name} is done"
+            ),
+        )
+    files = _keep(replays, errors, overrides, out, forms) if replays else {}
+    if as_json and replays:
+        click.echo(json.dumps({**_summary(replays, errors), "overrides": overrides, "files": files}))
+    elif replays:
+        _show(replays)
+        say(summarise(replays))
+        show_files(files)
+    if not replays and len(errors) == 1:
+        raise errors[0]
+    for error in errors:
+        complain(f"error: {error}")
+    if errors:
+        raise InputError(f"{len(errors)} of {len(errors) + len(replays)} traces cannot be replayed, as said above")
+
+
+def _summary(replays: Sequence[NocReplay], errors: Sequence[InputError]) -> dict[str, Any]:
+    mean = sum(abs(one.error) for one in replays) / len(replays)
+    return {
+        "mean_absolute_error": mean,
+        "traces": [one.to_dict() for one in replays],
+        "errors": [str(error) for error in errors],
+    }
+
+
+def _keep(
+    replays: Sequence[NocReplay],
+    errors: Sequence[InputError],
+    overrides: Mapping[str, str],
+    out: Path | None,
+    forms: Sequence[str],
+) -> dict[str, Any]:
+    from kernbench.atomic_output import RESULT, write_directory, write_json
+    from kernbench.report.tables.table_files import write_forms
+    from kernbench.traffic.noc_trace.replay import table_of
+
+    if out is None:
+        return {}
+    files: dict[str, Any] = {"table": str(out / TABLE), "result": str(out / RESULT)}
+
+    def write(partial: Path) -> None:
+        table_of(replays).write_parquet(partial / TABLE)
+        write_json({**_summary(replays, errors), "overrides": overrides, "files": files}, partial / RESULT)
+
+    write_directory(out, write)
+    return files | write_forms(files, forms)
+
+
+def _show(replays: Sequence[NocReplay]) -> None:
+    from kernbench.traffic.noc_trace.replay import row_of
+
+    loop = "closed loop" if replays[0].closed_loop else "issue times of the trace"
+    say(f"NoC traces on {replays[0].topology}, {replays[0].mode} mode, {loop}", bold=True)
+    rows = [{**row_of(one), "name": one.file.stem} for one in replays]
+    known = {name: field for name, field in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
+    show(figures_table(rows, known))
+    if len(replays) == 1 and replays[0].network is not None:
+        show_network_waits(replays[0].network.to_dict(), MOST_LINKS)

@@ -1,0 +1,1 @@
+"""Traces of a chip's two networks: read, lowered, replayed."""
