@@ -48,6 +48,16 @@ class TensixNoc(Part):
     replies: Annotated[Count, Field(le=1024)] = Field(
         description="replies of an interface under way at once to requests that come by one port, in replays of traces"
     )
+    reservation_ns: Ns = Field(
+        description="time to reserve the links of a multicast before each packet, beside a hop for each of its longest way, in "
+        "replays and measurements"
+    )
+    read_gap_ns: Ns = Field(
+        description="least time from a packet that reads to the next of its interface, in measurements"
+    )
+    write_gap_ns: Ns = Field(
+        description="least time from a packet that writes to the next of its interface, in measurements"
+    )
     signal_bytes: MessageBytes = Field(description="bytes of a semaphore's update")
 
 

@@ -75,6 +75,9 @@ def command(
     chips: operations of measured networks, and these products, against the times of their kernels (operations=matmul,unary;
     longest_ns=100us: leave out what took longer; file=mine.csv: another table of operations).
 
+    noc: latencies and rates of the two networks of chips against published measurements (patterns=read same axis,multicast;
+    most_cores=25; chip=wormhole_n150: the one with which another topology is compared).
+
     tpu: layers of Llama-3.1-8B on a systolic machine against times measured on a TPU v6e (layers=mlp,lm_head; tokens=16,2048).
     """
     from kernbench.api.evaluations import find_evaluation, find_part

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.evaluation import chip_gemm, chips, tpu
+from kernbench.evaluation import chip_gemm, chips, noc, tpu
 from kernbench.report import colours
 from kernbench.report.figures import style
 from kernbench.report.figures.evaluation_table import check_table
@@ -28,6 +28,12 @@ def plot_chips(table: polars.DataFrame, directory: Path) -> list[Path]:
     """Draw `error` of operations on chips, against measured times. As `plot_errors`."""
     check_table(table, chips.COLUMNS, "chips", "chips")
     return plot_errors(table, directory, table["operation"].to_list(), "measured_ns", "measured time", "of operations")
+
+
+def plot_noc(table: polars.DataFrame, directory: Path) -> list[Path]:
+    """Draw `error` of cases of a chip's networks, against measured cycles. As `plot_errors`."""
+    check_table(table, noc.COLUMNS, "NoC", "noc")
+    return plot_errors(table, directory, table["pattern"].to_list(), "measured_cycles", "measured cycles", "of cases")
 
 
 def plot_tpu(table: polars.DataFrame, directory: Path) -> list[Path]:

@@ -3,7 +3,8 @@
 A read is a request of one flit, and a reply. Requests to a core queue at its interface, apart by the port of its router that
 they come by and by the side of the dateline there, and each queue has a few replies under way (`tensix_noc.replies`). So
 readers that share a port are served in the order in which their requests come, and ports take turns. A bank of DRAM replies
-after its access, at the rate of its interface, to as many requests as come. Writes are acknowledged by no bytes. A processor
+after its access, at the rate of its interface, to as many requests as come. Writes are acknowledged by no bytes,
+and a multicast reserves its links before each packet. A processor
 starts a packet only if fewer than `tensix_noc.outstanding` of its packets are under way.
 """
 
@@ -28,6 +29,7 @@ from kernbench.program.program import Program
 from kernbench.tanto.timing.lowering import check_chip
 from kernbench.tanto.timing.transfer_costs import TransferCosts
 from kernbench.traffic.noc_trace.events import NOTE_CYCLES, Place
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -70,9 +72,11 @@ class Issuer:
         nodes = [machine.node_id[l1_name(*place)] for place in targets]
         route = machine.routing.multicast(source, nodes, Intent.ALL, RouteKind.WRITE)
         arrive, done = [NONE] * len(machine.routing.destinations(route)), self._counters[1]
+        reservation = lowering.reservation_cycles(self.network, self.place, targets)
+        lead = lowering.cycles(lowering.costs.write + reservation)
         for size in lowering.packets(nbytes):
             self._begin(write=True)
-            self.thread.multicast(route, size, arrive=arrive, done=done, lead=lowering.write_lead)
+            self.thread.multicast(route, size, arrive=arrive, done=done, lead=lead)
 
     def wait(self, *, reads: bool, writes: bool) -> int | None:
         """Wait for all packets so far; returns the row of the last wait, or None without a packet so far."""
@@ -97,7 +101,8 @@ class Lowering:
         self.machine, self.places = machine, check_chip(machine)
         self.program = Program(machine)
         self.banks = _find_banks(machine, self.places)
-        figures, costs = machine.figures, TransferCosts.of(machine.figures_of("tensix_core"))
+        figures = machine.figures
+        self.costs = costs = TransferCosts.of(machine.figures_of("tensix_core"))
         self.cycle_fs = figures["tensix_core.cycle"]
         self.outstanding = int(figures["tensix_noc.outstanding"])
         self.signal_bytes = int(figures["tensix_noc.signal_bytes"])
@@ -113,6 +118,15 @@ class Lowering:
     def cycles(self, count: float) -> int:
         """The duration of some cycles."""
         return self.program.duration(("tensix_core.cycle", count))
+
+    def reservation_cycles(self, network: int, place: Place, targets: Sequence[Place]) -> float:
+        """The cycles to reserve the links of a multicast, until the farthest router has said that it is ready."""
+        figures, hops = (
+            self.machine.figures,
+            max(self.places.hops_between(network, place, target) for target in targets),
+        )
+        hop_ns = figures["tensix_noc.hop_ns"] + self.machine.flit_bytes / figures["tensix_noc.gbs"]
+        return (figures["tensix_noc.reservation_ns"] + hops * hop_ns) * FS_PER_NS / self.cycle_fs
 
     def packets(self, nbytes: int) -> list[int]:
         """The bytes of each packet of a transfer."""

@@ -176,7 +176,7 @@ class _Processor:
         return None
 
     def _inside(self, corners: tuple[Place, Place], where: str) -> list[Place]:
-        """The cores between two corners, in either order. Errors: InputError for a corner off the chip, and without a core between them."""
+        """The other cores between two corners. Errors: InputError for a corner off the chip, and if none is inside."""
         places, grid = self._lowering.places, self._lowering.places.grid
         (ax, ay), (bx, by) = corners
         low, high = (min(ax, bx), min(ay, by)), (max(ax, bx), max(ay, by))

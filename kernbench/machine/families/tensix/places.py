@@ -175,7 +175,11 @@ class TensixPlaces(Places):
 
     def hops(self, network: int, src: tuple[int, int], dst: tuple[int, int]) -> int:
         """The links between the routers of two cores on a network."""
-        (ax, ay), (bx, by) = self.physical(src), self.physical(dst)
+        return self.hops_between(network, self.physical(src), self.physical(dst))
+
+    def hops_between(self, network: int, src: tuple[int, int], dst: tuple[int, int]) -> int:
+        """The links between the routers of two physical places on a network."""
+        (ax, ay), (bx, by) = src, dst
         if network:
             ax, ay, bx, by = bx, by, ax, ay
         return (bx - ax) % self.grid.width + (by - ay) % self.grid.height
