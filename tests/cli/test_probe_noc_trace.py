@@ -20,7 +20,7 @@ REFUSED = [
 
 @pytest.fixture(autouse=True)
 def traces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
+    monkeypatch.setattr("kernbench.cli.output.compiling.announce_compiling", lambda: None)
     monkeypatch.chdir(tmp_path)
     Path("traces").mkdir()
     for name, nbytes in (("a", 2048), ("c", 4096)):

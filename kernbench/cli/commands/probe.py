@@ -114,7 +114,7 @@ def command(
     from kernbench.cli.output.files import check_forms
 
     if noc_traces and not (texts or file is not None or pattern is not None or explain or trace is not None):
-        from kernbench.cli.probe_noc_trace import probe_noc_traces
+        from kernbench.cli.probe.noc_traces import probe_noc_traces
 
         asked = context.get_parameter_source("topology") is ParameterSource.COMMANDLINE
         chip, overrides = topology if asked else None, read_fields(assignments)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli.network_waits import show_network_waits
-from kernbench.cli.outputs import show_files
-from kernbench.cli.screen import complain, say, show
+from kernbench.cli.output.files import show_files
+from kernbench.cli.output.network_waits import show_network_waits
+from kernbench.cli.output.screen import complain, say, show
 from kernbench.errors import InputError
-from kernbench.report.tables.text_table import Field, figures_table
+from kernbench.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     from kernbench.traffic.noc_trace.replay import NocReplay
@@ -46,9 +46,9 @@ def probe_noc_traces(
     closed_loop: bool,
 ) -> None:
     """Replay traces; show and save the results. Errors: InputError if a trace cannot be replayed, after the others."""
-    from kernbench.cli.compiling import announce_compiling
-    from kernbench.cli.outputs import check_directory
-    from kernbench.cli.progress import status_line
+    from kernbench.cli.output.compiling import announce_compiling
+    from kernbench.cli.output.files import check_directory
+    from kernbench.cli.output.progress import status_line
     from kernbench.traffic.noc_trace.replay import TOPOLOGY, replay_traces, summarise
 
     if out is not None:
