@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from sys import _getframe
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from kernbench.errors import KernelError
+from kernbench.library import show_path
 from kernbench.triton.lowering.block_array import BlockArray, ReadsDataError, as_zeros
 from kernbench.triton.lowering.descriptors import Descriptors, find_descriptors
 from kernbench.triton.lowering.grouped import DivergedError, Grouped, make_grouped
@@ -200,14 +203,10 @@ class Recorder:
 
     def refuse(self, line: int, sentence: str) -> NoReturn:
         """Errors: KernelError, always, with the line of the kernel."""
-        from kernbench.errors import KernelError
-
         file, number = self._facts.program.sources[line]
-        raise KernelError(f"{file}:{number}: {sentence}")
+        raise KernelError(f"{show_path(file)}:{number}: {sentence}")
 
     def _line(self) -> int:
-        from sys import _getframe
-
         return self._lines.learn(_getframe(2))
 
     def _made(
