@@ -11,6 +11,7 @@ import numpy as np
 from kernbench.tl.language.errors import fail
 from kernbench.triton.language import machine as on
 from kernbench.triton.language.block import as_block, binary, divide, meet, pointer, tensor
+from kernbench.triton.language.block_pointer import block_pointer
 from kernbench.triton.language.types import NAMES, dtype, named
 
 for _name in NAMES:
@@ -114,34 +115,60 @@ def cast(x: Any, dtype: dtype, bitcast: bool = False) -> tensor:
 
 
 def load(
-    pointers: pointer,
+    pointer: pointer | block_pointer,
     mask: Any = None,
     other: Any = None,
-    boundary_check: Any = (),  # noqa: ARG001
-    padding_option: str = "",  # noqa: ARG001
+    boundary_check: Sequence[int] = (),
+    padding_option: str = "",
     cache_modifier: str = "",  # noqa: ARG001
     eviction_policy: str = "",  # noqa: ARG001
     volatile: bool = False,  # noqa: ARG001
 ) -> tensor:
-    """The elements at pointers where the mask holds, and `other` elsewhere."""
-    _check_pointer("load", pointers)
-    kind = pointers.element
+    """The elements at pointers where the mask holds, and `other` elsewhere; of a block pointer those inside of its tensor."""
+    if isinstance(pointer, block_pointer):
+        mask, other = pointer.mask(boundary_check), float("nan") if padding_option == "nan" else 0
+        pointer = pointer.pointers()
+    _check_pointer("load", pointer)
+    kind = pointer.element
     filled = other.to(kind).data if isinstance(other, tensor) else other
-    return tensor(on.machine().load(pointers.number, pointers.offsets, _mask(mask), filled, kind.numpy), kind)
+    return tensor(on.machine().load(pointer.number, pointer.offsets, _mask(mask), filled, kind.numpy), kind)
 
 
 def store(
-    pointers: pointer,
+    pointer: pointer | block_pointer,
     value: Any,
     mask: Any = None,
-    boundary_check: Any = (),  # noqa: ARG001
+    boundary_check: Sequence[int] = (),
     cache_modifier: str = "",  # noqa: ARG001
     eviction_policy: str = "",  # noqa: ARG001
 ) -> None:
-    """Write elements where the mask holds."""
-    _check_pointer("store", pointers)
-    data = as_block(value, pointers.element).to(pointers.element).data
-    on.machine().store(pointers.number, pointers.offsets, data, _mask(mask))
+    """Write elements where the mask holds; through a block pointer those inside of its tensor."""
+    if isinstance(pointer, block_pointer):
+        mask = pointer.mask(boundary_check)
+        pointer = pointer.pointers()
+    _check_pointer("store", pointer)
+    data = as_block(value, pointer.element).to(pointer.element).data
+    on.machine().store(pointer.number, pointer.offsets, data, _mask(mask))
+
+
+def make_block_ptr(
+    base: pointer,
+    shape: Any,
+    strides: Any,
+    offsets: Any,
+    block_shape: Sequence[int],
+    order: Sequence[int] = (),  # noqa: ARG001
+) -> block_pointer:
+    """A pointer to a block of a strided tensor."""
+    _check_pointer("make_block_ptr", base)
+    return block_pointer(base, shape, strides, offsets, block_shape)
+
+
+def advance(base: block_pointer, offsets: Sequence[Any]) -> block_pointer:
+    """The block so many elements further on each axis."""
+    if not isinstance(base, block_pointer):
+        fail(f"tl.advance got {base!r}", "give a block pointer, such as one from tl.make_block_ptr")
+    return base.advance(offsets)
 
 
 def _atomic(
@@ -251,6 +278,11 @@ def minimum(x: Any, y: Any, propagate_nan: Any = None) -> Any:  # noqa: ARG001
     return binary(np.minimum, x, y) if isinstance(x, tensor) or isinstance(y, tensor) else builtins.min(x, y)
 
 
+def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = None) -> tensor:  # noqa: ARG001
+    """x, but at least `min` and at most `max`."""
+    return minimum(maximum(x, min), max)
+
+
 def where(condition: Any, x: Any, y: Any) -> tensor:
     """x where the condition holds, y elsewhere."""
     x, y = meet(x, y)
@@ -306,6 +338,21 @@ def cumsum(x: tensor, axis: int = 0, reverse: bool = False) -> tensor:
     if reverse:
         fail("tl.cumsum got reverse=True", "flip the block")
     return tensor(np.cumsum(x.data, axis=axis), x.dtype)
+
+
+def cumprod(x: tensor, axis: int = 0) -> tensor:
+    """Products up to each element along an axis."""
+    return tensor(np.cumprod(x.data, axis=axis), x.dtype)
+
+
+def argmax(x: tensor, axis: int) -> tensor:
+    """The first index of the largest along an axis."""
+    return tensor(np.argmax(x.data, axis=axis).astype(np.int32), named("int32"))
+
+
+def argmin(x: tensor, axis: int) -> tensor:
+    """The first index of the smallest along an axis."""
+    return tensor(np.argmin(x.data, axis=axis).astype(np.int32), named("int32"))
 
 
 def softmax(x: tensor, dim: int = -1) -> tensor:

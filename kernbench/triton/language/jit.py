@@ -50,6 +50,9 @@ class JITFunction:
             self._body.__kwdefaults__ = function.__kwdefaults__
         return self._body
 
+    def complete(self, options: dict[str, Any], given: Mapping[str, Any]) -> None:
+        """Add constants that a launch does not give; a plain kernel has none."""
+
     @property
     def place(self) -> str:
         """file:line of the function."""
@@ -78,6 +81,9 @@ class KernelOnGrid(GridLaunch):
     ) -> Bound:
         """The kernel of a launch with these arguments, and what of them goes to the device. Errors: InputError."""
         signature = inspect.signature(self.kernel.fn)
+        named = dict(zip(signature.parameters, args, strict=False))
+        options = dict(options)
+        self.kernel.complete(options, {**named, **options})
         given = {name: value for name, value in options.items() if name not in LAUNCH or name in signature.parameters}
         for name in given:
             if name not in signature.parameters:

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from kernbench.triton.language import functions
 from kernbench.triton.language.jit import JITFunction, jit
+from kernbench.triton.language.tuning import Config, autotune, heuristics
 
 
 def _make() -> dict[str, ModuleType]:
@@ -20,6 +21,7 @@ def _make() -> dict[str, ModuleType]:
         setattr(math, name, getattr(functions, name))
     language.math = math  # type: ignore[attr-defined]
     triton.language, triton.jit, triton.JITFunction = language, jit, JITFunction  # type: ignore[attr-defined]
+    triton.Config, triton.autotune, triton.heuristics = Config, autotune, heuristics  # type: ignore[attr-defined]
     triton.cdiv = functions.cdiv  # type: ignore[attr-defined]
     triton.next_power_of_2 = lambda n: 1 << (int(n) - 1).bit_length()  # type: ignore[attr-defined]
     triton.__path__ = []
