@@ -70,6 +70,24 @@ def test_half_precision_stays_half():
     on_rows(lambda x, _: x * 2.5 + 1, lambda x: x * 2.5 + 1, dtype="f16")
 
 
+def test_whole_numbers_divide_towards_zero():
+    @triton.jit
+    def divide(x_ptr, y_ptr, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + at)
+        shifted = tl.program_id(0) - 2  # of the four programs two are below 0
+        tl.store(y_ptr + at, x // 3 * 100 + x % 3 + shifted // 2 * 10000 + shifted % 2 * 20000, mask=shifted == -1)
+
+    numbers = np.arange(-8, 8, dtype=np.int32)
+
+    def launch(torch):
+        x, y = torch.from_numpy(numbers, dp=SPLIT), torch.zeros((16,), "i32", SPLIT)
+        torch.launch("divide", divide[(4,)], x, y, BLOCK=16)
+        torch.expect(y, np.fix(numbers / 3).astype(int) * 100 + np.fmod(numbers, 3) - 20000)
+
+    assert run(launch, verify=True).mismatches == run(launch, verify=True, live=True).mismatches == ()
+
+
 def test_block_pointers_check_their_boundaries():
     @triton.jit
     def transpose(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr):

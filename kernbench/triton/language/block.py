@@ -66,19 +66,15 @@ class tensor:
     def __invert__(self) -> tensor:
         return tensor(np.invert(self.data), self.dtype)
 
-    def _method(self, name: str, *args: Any, **options: Any) -> Any:
-        from kernbench.triton.language import functions
-
-        return getattr(functions, name)(self, *args, **options)
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        from kernbench.triton.language import functions
+        from kernbench.triton.language import functions, memory
 
-        if not hasattr(functions, name):
+        found = getattr(functions, name, None) or getattr(memory, name, None)
+        if found is None:
             fail(f"a block has no method {name!r}", "use a function of triton.language")
-        return lambda *args, **options: self._method(name, *args, **options)
+        return lambda *args, **options: found(self, *args, **options)
 
 
 class pointer:
@@ -129,6 +125,11 @@ def as_block(x: Any, beside: dtype | None = None) -> tensor:
     return tensor(np.asarray(x).astype(kind.numpy)[()], kind)
 
 
+def mask_of(mask: Any) -> Any:
+    """The numbers of a mask or a condition."""
+    return mask.data if isinstance(mask, tensor) else mask
+
+
 def meet(a: Any, b: Any) -> tuple[tensor, tensor]:
     """Two operands in the type of their result."""
     one, two = (x.dtype if isinstance(x, tensor) else None for x in (a, b))
@@ -137,19 +138,15 @@ def meet(a: Any, b: Any) -> tuple[tensor, tensor]:
     return a.to(kind), b.to(kind)
 
 
-def _truncated(a: Any, b: Any) -> Any:
-    """Whole numbers divided as C does."""
-    return np.floor_divide(a, b) if _is_positive(a, b) else np.trunc(np.true_divide(a, b)).astype(a.dtype)
+def _divide_truncated(a: Any, b: Any) -> Any:
+    """Whole numbers divided as C does, towards zero."""
+    return np.floor_divide(np.subtract(a, np.fmod(a, b)), b)
 
 
-def _rest(a: Any, b: Any) -> Any:
-    return np.remainder(a, b) if _is_positive(a, b) else np.fmod(a, b)
-
-
-def _is_positive(a: Any, b: Any) -> bool:
-    """Whether two arrays of known numbers hold none below 0; of numbers that are not known it is taken to be so."""
-    known = [x for x in (a, b) if isinstance(x, (np.ndarray, np.generic))]
-    return all(bool(np.greater_equal(x, 0).all()) for x in known)
+def _whole_division(name: str, function: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Quotient or rest of whole numbers: one operation where a block is recorded."""
+    recorded = next((x for x in (a, b) if hasattr(x, "apply")), None)
+    return function(a, b) if recorded is None else recorded.apply(name, function, (a, b))
 
 
 def binary(function: Callable[..., Any], a: Any, b: Any, kind: str | None = None) -> tensor:
@@ -180,11 +177,9 @@ def whole(function: Callable[..., Any], name: str) -> Callable[..., tensor]:
 
 
 def _floor(a: Any, b: Any) -> Any:
-    return _truncated(a, b) if a.dtype.kind in "iu" else np.floor(np.true_divide(a, b))
-
-
-def _modulo(a: Any, b: Any) -> Any:
-    return _rest(a, b) if a.dtype.kind in "iu" else np.fmod(a, b)
+    if a.dtype.kind in "iu":
+        return _whole_division("floor_divide", _divide_truncated, a, b)
+    return np.floor(np.true_divide(a, b))
 
 
 _OPERATORS: dict[str, Callable[..., tensor]] = {
@@ -193,7 +188,7 @@ _OPERATORS: dict[str, Callable[..., tensor]] = {
     "mul": lambda a, b: binary(np.multiply, a, b),
     "truediv": divide,
     "floordiv": whole(_floor, "//"),
-    "mod": whole(_modulo, "%"),
+    "mod": whole(np.fmod, "%"),
     "and": whole(np.bitwise_and, "and"),
     "or": whole(np.bitwise_or, "or"),
     "xor": whole(np.bitwise_xor, "xor"),

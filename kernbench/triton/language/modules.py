@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from kernbench.triton.language import functions
+from kernbench.triton.language import functions, memory
 from kernbench.triton.language.jit import JITFunction, jit
 from kernbench.triton.language.tuning import Config, autotune, heuristics
 
 
 def _make() -> dict[str, ModuleType]:
     triton, language, math = (ModuleType(name) for name in ("triton", "triton.language", "triton.language.math"))
-    for name, value in vars(functions).items():
+    for name, value in {**vars(memory), **vars(functions)}.items():
         if not name.startswith("_"):
             setattr(language, name, value)
     for name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "floor", "ceil", "abs", "fma"):

@@ -234,10 +234,11 @@ class Recorder:
         self._check_inside(facts, first, high - low, line, "stores to" if write else "loads from")
         start = first * facts.itemsize
         rest = start % self._descriptions.line_bytes
-        if not (rest == rest[0]).all():
+        shape = pattern - low
+        kinds = [self._descriptions.find(shape, first_byte, facts.itemsize) for first_byte in np.unique(rest).tolist()]
+        if len(kinds) > 1 and not all(_are_equal(kinds[0], kind) for kind in kinds[1:]):
             raise DivergedError(rest)
-        found = self._descriptions.find(pattern - low, int(rest[0]), facts.itemsize)
-        return Access(tensor, found, start - rest, write)
+        return Access(tensor, kinds[0], start - rest, write)
 
     def _check_inside(self, facts: TensorFacts, first: np.ndarray, span: int, line: int, does: str) -> None:
         outside = (first < 0) | (first + span >= facts.elements)
@@ -292,6 +293,10 @@ def _known(x: Any) -> Any:
             raise ReadsDataError
         return x.data
     return x
+
+
+def _are_equal(some: Descriptors, others: Descriptors) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
 
 
 def _split(x: Any) -> tuple[Any, np.ndarray]:
