@@ -1,5 +1,6 @@
 """Launches of Triton kernels by benches: what runs, and what is refused in one sentence."""
 
+import json
 import re
 import warnings
 
@@ -108,6 +109,18 @@ def test_programs_wait_for_each_other_by_a_flag():
         torch.expect(y, np.array([3, 6, 12, 24]))
 
     assert run(launch, verify=True).verified
+
+
+def test_the_op_log_says_what_commands_do():
+    def launch(torch):
+        x = torch.randn((64,), dp=SPLIT)
+        torch.launch("wide", wide[(1,)], x, torch.zeros((64,), dp=SPLIT), BLOCK=64)
+
+    log = run(launch).op_log()
+    expected = {"op": "block", "function": "exp", "elements": 64, "bits": 32, "read_bytes": 128, "write_bytes": 256}
+    for name in ("exp", "fetch", "store"):
+        (params,) = {*log.filter(log["op_name"] == name)["params"]}
+        assert json.loads(params) == expected
 
 
 def test_arguments_without_meaning_are_told_once():
