@@ -150,7 +150,12 @@ class Recorder:
         """A function of blocks, some of them unknown."""
         inputs = list(_arrays_in(args))
         shape, dtype = self._find_shape(name, function, args, options, inputs)
-        data = self._compute(function, args, options)
+        return self.work(name, inputs, shape, dtype, self._compute(function, args, options))
+
+    def work(
+        self, name: str, inputs: Sequence[Any], shape: tuple[int, ...], dtype: np.dtype, data: np.ndarray | None
+    ) -> BlockArray:
+        """Work on arrays that gives a block of a shape and type: of the vector engine, or of the control CPU for scalars."""
         if prod(shape) == 1 and all(one.size == 1 for one in inputs):
             for block in self._blocks(*inputs):
                 self.issuer.use(block)
