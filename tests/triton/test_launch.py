@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kernbench import DPPolicy, InputError, KernelError, bench
+from kernbench.errors import LimitError
 from kernbench.runs.run import run_bench
 from kernbench.triton.language.modules import importable
 
@@ -162,10 +163,47 @@ def test_a_store_to_a_tensor_of_many_copies_is_refused():
 
     refused(
         launch,
-        "kernel copy stores to tensor 'y', which has a copy on each of 4 PEs; make it with torch.DPPolicy(cube='row_wise', "
-        "pe='row_wise')",
+        "kernel copy: FILE:LINE: stores to tensor 'y', which has a copy on each of 4 PEs; make it with "
+        "torch.DPPolicy(cube='row_wise', pe='row_wise')",
         KernelError,
     )
+
+
+@triton.jit
+def spin(flag_ptr):
+    while tl.atomic_add(flag_ptr, 0) == 0:
+        pass
+
+
+@triton.jit
+def endless(x_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 8))
+    while True:
+        x = x + 1
+
+
+@pytest.mark.parametrize("kernel", [spin, endless])
+def test_a_kernel_without_an_end_meets_the_limit_of_operations(kernel):
+    def launch(torch):
+        torch.launch("loops", kernel[(2,)], torch.zeros((8,), "i32", SPLIT))
+
+    with pytest.raises(
+        LimitError, match=r"kernel loops, at .*test_launch\.py:\d+: the kernels of this run issue more than 500 op"
+    ):
+        run(launch, op_limit=500)
+
+
+def test_a_kernel_without_commands_meets_the_limit_of_time():
+    @triton.jit
+    def turns(x_ptr):
+        while True:
+            pass
+
+    def launch(torch):
+        torch.launch("turns", turns[(1,)], torch.zeros((8,), "i32", SPLIT))
+
+    with pytest.raises(LimitError, match=r"kernel turns, at .*test_launch\.py:\d+: "):
+        run(launch, time_limit=0.5)
 
 
 def test_a_tensor_that_is_cut_by_columns_is_refused():

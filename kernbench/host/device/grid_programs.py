@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.limits.time_limit import current_watch
 from kernbench.tl.lowering.plan_outline import SERVERS
 from kernbench.triton.lowering.render import PLAN, ProgramRows, render
 from kernbench.triton.lowering.script import FIRST_COUNTER, Script
@@ -72,7 +73,14 @@ class LivePrograms:
     def resume(self) -> bool:
         """Go on; returns whether there is another step."""
         self._greenlet.parent = self._current()
-        self._greenlet.switch()
+        watch = current_watch()
+        if watch:
+            watch.begin_kernel()
+        try:
+            self._greenlet.switch()
+        finally:
+            if watch:
+                watch.end_kernel()
         return not self._greenlet.dead
 
     def _go(self) -> None:

@@ -15,6 +15,7 @@ from kernbench.dtypes import itemsize
 from kernbench.errors import InputError, KernBenchError, KernelError, LimitError
 from kernbench.host.device.grid_programs import LivePrograms, PeThread
 from kernbench.host.messages import TensorArg
+from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tl.language.errors import raising_line
 from kernbench.triton.lowering.block_array import ReadsDataError
 from kernbench.triton.lowering.dealing import program_ids
@@ -108,7 +109,6 @@ class GridRun:
         except ReadsDataError:
             self._kernels.need_live(self._tell())
             return
-        self._check_stores({access.tensor for one in found.scripts for access in one.accesses if access.write})
         self._scripts = found
 
     def _record_group(self, programs: np.ndarray) -> Recorder:
@@ -124,17 +124,23 @@ class GridRun:
             figures = kernels.program.machine.figures
             kernels.descriptions = Descriptions(int(figures["hbm.burst_bytes"]), int(figures["pe_dma.descriptor_dims"]))
         facts = [
-            TensorFacts(one.name, int(np.prod(one.layout.shape)), itemsize(one.layout.dtype)) for one in self._placed
+            TensorFacts(one.name, int(np.prod(one.layout.shape)), itemsize(one.layout.dtype), one.layout.copies)
+            for one in self._placed
         ]
         return ids, self._kernel.grid, facts, kernels.grid_facts, kernels.lines, kernels.descriptions
 
     def _run(self, recorder: Recorder) -> None:
         """Run the programs of a recorder to their end. Errors: KernelError with the kernel and its line."""
-        kernel = self._tell()
+        kernel, watch = self._tell(), current_watch()
+        if watch:
+            watch.begin_kernel()
         try:
             with np.errstate(all="ignore"):
                 self._kernel.run(recorder)
             recorder.issuer.finish()
+        except TimeLimitReached as reached:
+            at = raising_line(reached, self._kernel.code)
+            raise LimitError(f"{kernel}, at {at}: {reached}; {REMEDY}") from reached
         except LimitError as error:
             raise LimitError(f"{kernel}, at {raising_line(error, self._kernel.code)}: {error}") from error
         except KernelError as error:  # it names its line
@@ -147,6 +153,9 @@ class GridRun:
             if type(error).__module__.startswith("kernbench.triton"):
                 raise
             raise raised(kernel, error, raising_line(error, self._kernel.code), KernelError) from error
+        finally:
+            if watch:
+                watch.end_kernel()
 
     def _tell(self) -> str:
         return f"kernel {self._message.kernel_ref}"
@@ -158,15 +167,6 @@ class GridRun:
                 number[arg.va_base], placed.name, int(np.prod(placed.layout.shape)), placed.layout.dtype
             )
         return tuple(self._as_argument(one, number) for one in arg) if type(arg) is tuple else arg
-
-    def _check_stores(self, stored: set[int]) -> None:
-        for number in sorted(stored):
-            placed = self._placed[number]
-            if placed.layout.copies > 1:
-                raise KernelError(
-                    f"{self._tell()} stores to tensor {placed.name!r}, which has a copy on each of "
-                    f"{placed.layout.copies} PEs; make it with torch.DPPolicy(cube='row_wise', pe='row_wise')"
-                )
 
     # A PE
 

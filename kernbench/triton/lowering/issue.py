@@ -79,6 +79,11 @@ class Facts:
         self.control_tag, self.schedule_tag = program.tag("scalar", "control"), program.tag("schedule", "control")
         self.schedule = program.duration(("pe_scheduler.overhead", 1))
 
+    def check_limit(self, script: Script) -> None:
+        """Errors: LimitError for a script whose programs issue more operations than a run may."""
+        if script.row_count * script.count > self.program.most_ops - self.program.issued_ops:
+            self.program.refuse_ops()
+
 
 class Issuer:
     """The control CPU of a group of programs, which writes their script."""
@@ -280,6 +285,7 @@ class Issuer:
 
     def _prepare(self, reads: tuple[Room, ...], line: int, cycles: int) -> None:
         """The line, the CPU's work, and the operands."""
+        self._facts.check_limit(self.script)
         if line != self._line:
             self.script.begin_line(line)
             self._line = line

@@ -30,6 +30,7 @@ class TensorFacts(NamedTuple):
     name: str
     elements: int
     itemsize: int
+    copies: int  # of each part
 
 
 class Descriptions:
@@ -235,6 +236,12 @@ class Recorder:
         pattern = pattern.reshape(-1).astype(np.int64)
         low, high = int(pattern.min()), int(pattern.max())
         facts = self._tensors[tensor]
+        if write and facts.copies > 1:
+            self.refuse(
+                line,
+                f"stores to tensor {facts.name!r}, which has a copy on each of {facts.copies} PEs; make it with "
+                "torch.DPPolicy(cube='row_wise', pe='row_wise')",
+            )
         first = np.broadcast_to(base + low, len(self.ids))
         self._check_inside(facts, first, high - low, line, "stores to" if write else "loads from")
         start = first * facts.itemsize
