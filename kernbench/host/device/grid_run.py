@@ -17,13 +17,14 @@ from kernbench.host.device.grid_programs import LivePrograms, PeThread
 from kernbench.host.messages import TensorArg
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tl.language.errors import raising_line
+from kernbench.triton.lowering.accesses import Descriptions, TensorFacts
 from kernbench.triton.lowering.block_array import ReadsDataError
 from kernbench.triton.lowering.dealing import program_ids
 from kernbench.triton.lowering.grid_kernel import GridKernel, TensorArgument
 from kernbench.triton.lowering.groups import Scripts, record_groups
 from kernbench.triton.lowering.issue import Facts
 from kernbench.triton.lowering.live import LiveRecorder
-from kernbench.triton.lowering.recorder import Descriptions, Recorder, TensorFacts
+from kernbench.triton.lowering.recorder import Recorder
 from kernbench.triton.lowering.render import ProgramRows, render
 from kernbench.triton.lowering.tensor_pieces import TensorPieces
 from kernbench.triton.lowering.work import Works
