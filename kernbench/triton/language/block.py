@@ -32,11 +32,34 @@ class tensor:
         """Its transpose."""
         return tensor(self.data.T, self.dtype)
 
-    def to(self, kind: dtype, bitcast: bool = False) -> tensor:
-        """The same numbers in another type, or the same bits."""
+    @property
+    def type(self) -> dtype:
+        """The type of its elements."""
+        return self.dtype
+
+    @property
+    def numel(self) -> int:
+        """The number of its elements."""
+        return int(np.prod(self.shape))
+
+    @property
+    def value(self) -> Any:
+        """Itself: the value of a constant that a name holds."""
+        return self
+
+    def to(self, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> tensor:
+        """The same numbers in another type, or the same bits. Errors: KernelError."""
+        if not hasattr(dtype, "numpy"):
+            fail(f"a block got the type {dtype!r}", "convert to a type of elements, such as tl.float32")
+        if dtype is self.dtype:
+            return self
         if bitcast:
-            return tensor(self.data.view(kind.numpy), kind)
-        return self if kind is self.dtype else tensor(self.data.astype(kind.numpy), kind)
+            if dtype.primitive_bitwidth != self.dtype.primitive_bitwidth:
+                fail(f"a block of {self.dtype} was seen as {dtype}", "both types have the same number of bits")
+            return tensor(self.data.view(dtype.numpy), dtype)
+        if fp_downcast_rounding not in (None, "rtne"):
+            return tensor(_toward_zero(self.data), dtype)
+        return tensor(_converted(self.data, dtype), dtype)
 
     def __getitem__(self, key: Any) -> tensor:
         every = key if isinstance(key, tuple) else (key,)
@@ -106,8 +129,30 @@ class pointer:
     def __sub__(self, other: Any) -> pointer:
         return pointer(self.number, np.subtract(self.offsets, _offset(other)), self.element)
 
+    def to(self, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> pointer:  # noqa: ARG002
+        """Pointers to elements of another type of the same bits. Errors: KernelError."""
+        element = getattr(dtype, "element_ty", None)
+        if element is None or element.primitive_bitwidth != self.element.primitive_bitwidth:
+            fail(f"pointers to {self.element} became {dtype!r}", "keep the size of the elements")
+        return self if element is self.element else pointer(self.number, self.offsets, element)
+
     def __getitem__(self, key: Any) -> pointer:
         return pointer(self.number, self.offsets[key], self.element)
+
+
+def _converted(data: Any, kind: dtype) -> Any:
+    """Numbers in another type: of a fraction its whole part, of truth values whether they are not 0."""
+    if kind.name == "int1":
+        return np.not_equal(data, 0)
+    return data.astype(kind.numpy)
+
+
+def _toward_zero(data: Any) -> Any:
+    """f32 cut to bf16 instead of rounded."""
+    import ml_dtypes
+
+    bits = np.asarray(data).astype(np.float32).view(np.uint32)
+    return (bits >> np.uint32(16)).astype(np.uint16).view(ml_dtypes.bfloat16)
 
 
 def _offset(x: Any) -> Any:
@@ -130,11 +175,11 @@ def mask_of(mask: Any) -> Any:
     return mask.data if isinstance(mask, tensor) else mask
 
 
-def meet(a: Any, b: Any) -> tuple[tensor, tensor]:
-    """Two operands in the type of their result."""
+def meet(a: Any, b: Any, division: bool = False) -> tuple[tensor, tensor]:
+    """Two operands in the type in which they meet."""
     one, two = (x.dtype if isinstance(x, tensor) else None for x in (a, b))
     a, b = as_block(a, two), as_block(b, one)
-    kind = promote(a.dtype, b.dtype)
+    kind = promote(a.dtype, b.dtype, division)
     return a.to(kind), b.to(kind)
 
 
@@ -157,18 +202,22 @@ def binary(function: Callable[..., Any], a: Any, b: Any, kind: str | None = None
 
 
 def divide(a: Any, b: Any) -> tensor:
-    """The quotient, of whole numbers in f32."""
-    a, b = meet(a, b)
+    """The quotient, of whole numbers and of halves in f32."""
+    a, b = meet(a, b, division=True) if _has_floats(a, b) else meet(a, b)
     if a.dtype.is_int():
         a, b = a.to(named("float32")), b.to(named("float32"))
     return tensor(np.true_divide(a.data, b.data), a.dtype)
+
+
+def _has_floats(*given: Any) -> bool:
+    return any(x.dtype.is_floating() if isinstance(x, tensor) else isinstance(x, (float, np.floating)) for x in given)
 
 
 def whole(function: Callable[..., Any], name: str) -> Callable[..., tensor]:
     """An operator on whole numbers; on floats it does what numpy does."""
 
     def operate(a: Any, b: Any) -> tensor:
-        a, b = meet(a, b)
+        a, b = meet(a, b, division=name in ("//", "%"))
         if name in ("and", "or", "xor", "<<", ">>") and a.dtype.is_floating():
             fail(f"the operator {name} got blocks of {a.dtype}", "give whole numbers")
         return tensor(function(a.data, b.data), a.dtype)
