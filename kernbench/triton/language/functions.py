@@ -233,7 +233,7 @@ maximum = _chosen(np.fmax, np.maximum, builtins.max)
 minimum = _chosen(np.fmin, np.minimum, builtins.min)
 
 
-def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = None) -> tensor:  # noqa: ARG001
+def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = None) -> tensor:  # noqa: ARG001, F811 - names of Triton
     """x, but at least `min` and at most `max`."""
     return minimum(maximum(x, min), max)
 

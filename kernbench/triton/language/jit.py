@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
@@ -12,15 +11,15 @@ import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import show_path
-from kernbench.triton.language import functions
-from kernbench.triton.language.block import pointer
-from kernbench.triton.language.machine import Machine, Memory, running
+from kernbench.triton.language.block import as_block, pointer
+from kernbench.triton.language.machine import Machine, running
+from kernbench.triton.language.memory_of_launch import Memory
+from kernbench.triton.language.rewriting import rewrite
 from kernbench.triton.language.types import of_short
 from kernbench.triton.lowering.dealing import AXES, Dealing
 from kernbench.triton.lowering.grid_kernel import GridLaunch, TensorArgument
 
 LAUNCH = ("num_stages", "num_warps", "num_ctas", "maxnreg")  # arguments of launches that are no parameters of kernels
-_BUILTINS = {"range": functions.range, "min": functions.minimum, "max": functions.maximum, "abs": functions.abs}
 
 
 class JITFunction:
@@ -30,6 +29,7 @@ class JITFunction:
         self.fn = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self._body: Callable[..., Any] | None = None
+        self._constants: frozenset[str] | None = None
 
     def __getitem__(self, grid: Any) -> KernelOnGrid:
         return KernelOnGrid(self, grid)
@@ -41,14 +41,17 @@ class JITFunction:
     def body(self) -> Callable[..., Any]:
         """The function with the builtins of the language."""
         if self._body is None:
-            function = self.fn
-            assert isinstance(function, FunctionType)
-            given = function.__globals__
-            own = {name: one for name, one in _BUILTINS.items() if given.get(name) in (None, getattr(builtins, name))}
-            parts = function.__name__, function.__defaults__, function.__closure__
-            self._body = FunctionType(function.__code__, {**given, **own}, *parts)
-            self._body.__kwdefaults__ = function.__kwdefaults__
+            assert isinstance(self.fn, FunctionType)
+            self._body = rewrite(self.fn)
         return self._body
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """The parameters that are constants of the kernel."""
+        if self._constants is None:
+            parameters = inspect.signature(self.fn).parameters.values()
+            self._constants = frozenset(one.name for one in parameters if "constexpr" in str(one.annotation))
+        return self._constants
 
     def complete(self, options: dict[str, Any], given: Mapping[str, Any]) -> None:
         """Add constants that a launch does not give; a plain kernel has none."""
@@ -149,19 +152,18 @@ class Bound:
 
     def run(self, recorder: Machine) -> None:
         """As of `GridKernel`."""
-        with running(recorder, self._stages):
-            self._kernel.body(**{name: _as_parameter(value) for name, value in self._arguments.items()})
+        constants = self._kernel.constants
+        given = {name: one if name in constants else _as_parameter(one) for name, one in self._arguments.items()}
+        with running(recorder, self._stages), np.errstate(all="ignore"):
+            self._kernel.body(**given)
 
     def compute(self, tensors: Sequence[np.ndarray]) -> None:
         """As of `GridKernel`."""
-        memory = Memory(self.grid, tensors)
-        x, y, z = self.grid
-        for number in builtins.range(x * y * z):
-            memory.ids = (number % x, number // x % y, number // (x * y))
-            self.run(memory)
+        names = [name for name, value in self._arguments.items() if isinstance(value, TensorArgument)]
+        Memory(self.grid, tensors, names).run(lambda memory: self.run(memory))
 
 
 def _as_parameter(value: Any) -> Any:
     if isinstance(value, TensorArgument):
         return pointer(value.number, np.int64(0), of_short(value.dtype))
-    return value
+    return as_block(value) if type(value) in (bool, int, float) else value

@@ -1,7 +1,7 @@
-"""`triton.language.extra.libdevice` and `triton.language.math`: functions of elements that numpy and scipy have under other names.
+"""`triton.language.extra.libdevice` and `triton.language.math`: functions of elements that numpy and scipy have.
 
-A float stays of its type; a whole number or an f16 beside f32 meets it as in other operations. Functions with a rounding mode in
-their name are there where the mode is the nearest even one, which numpy has.
+A float stays of its type; a whole number or an f16 beside f32 meets it as in other operations. Functions with a rounding
+mode in their name are there where the mode is the nearest even one, which numpy has.
 """
 
 from __future__ import annotations

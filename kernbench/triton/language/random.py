@@ -1,4 +1,4 @@
-"""Random numbers of `triton.language`: Philox 4 x 32 with ten rounds, so seeds and offsets give the bits that they give in Triton.
+"""Random numbers of `triton.language`: Philox 4 x 32 with ten rounds, so seeds and offsets give the bits of Triton.
 
 Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 """

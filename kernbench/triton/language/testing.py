@@ -1,4 +1,4 @@
-"""`triton.testing`: what files measure with. Nothing is measured on this computer, so a time is that of the simulated launch."""
+"""`triton.testing`: what files measure with. Nothing is measured on this computer: times are those of launches."""
 
 from __future__ import annotations
 
