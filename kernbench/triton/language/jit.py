@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
 
@@ -34,6 +36,14 @@ class JITFunction:
     def __getitem__(self, grid: Any) -> KernelOnGrid:
         return KernelOnGrid(self, grid)
 
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
+        """Launch over a grid, as `kernel[grid](...)` does."""
+        if not warmup:
+            self[grid](*args, **options)
+
+    def warmup(self, *_: Any, **__: Any) -> None:
+        """Without effect: nothing is compiled."""
+
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self.body(*args, **options)
 
@@ -62,6 +72,19 @@ class JITFunction:
         return f"{show_path(self.fn.__code__.co_filename)}:{self.fn.__code__.co_firstlineno}"
 
 
+_launcher: ContextVar[Callable[..., None] | None] = ContextVar("launcher", default=None)
+
+
+@contextmanager
+def launching(launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], None]) -> Iterator[None]:
+    """Hand the launches `kernel[grid](...)` of the block to a function."""
+    token = _launcher.set(launch)
+    try:
+        yield
+    finally:
+        _launcher.reset(token)
+
+
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ARG001 - of compilers
     """Make a function a kernel, or one that kernels call."""
     return JITFunction if function is None else JITFunction(function)
@@ -73,7 +96,11 @@ class KernelOnGrid(GridLaunch):
     def __init__(self, kernel: JITFunction, grid: Any) -> None:
         self.kernel, self.grid = kernel, grid
 
-    def __call__(self, *_: Any, **__: Any) -> None:
+    def __call__(self, *args: Any, **options: Any) -> None:
+        launch = _launcher.get()
+        if launch is not None:
+            launch(self, args, options)
+            return
         raise InputError(
             f"kernel {self.kernel.__name__} at {self.kernel.place} was launched by itself; a bench launches it with "
             "torch.launch(name, kernel[grid], arguments)"
@@ -145,6 +172,15 @@ class Bound:
     def arguments(self) -> tuple[Any, ...]:
         """The values of its parameters, in their order."""
         return tuple(self._arguments.values())
+
+    @property
+    def named_arguments(self) -> Mapping[str, Any]:
+        """The values of its parameters, by name."""
+        return self._arguments
+
+    def replace(self, values: Mapping[str, Any]) -> None:
+        """Give parameters other values."""
+        self._arguments = {**self._arguments, **values}
 
     def bind(self, args: Sequence[Any]) -> None:
         """As of `GridKernel`."""

@@ -125,7 +125,7 @@ class Memory:
         before = held[kept]
         found = np.asarray(perform(held)).astype(dtype, copy=False)
         self._races.exchange(tensor, kept, "acq_rel" if orders else "relaxed")
-        changed = not np.array_equal(before.view(np.uint8), held[kept].view(np.uint8))
+        changed = before.tobytes() != held[kept].tobytes()
         self._changes += changed
         self._count(found.tobytes(), changed)
         return found

@@ -54,10 +54,10 @@ class Races:
         for number in np.unique(found):
             program, epoch, line = self._stamps[number]
             if number and program != self.program and clock.get(program, 0) < epoch:
-                element = int(at[found == number][0])
+                element = f"element {int(at[found == number][0]):,} of {self._names[tensor]}"
                 raise RunError(
-                    f"race: program {self.program} {now} element {element:,} of {self._names[tensor]} at {kernel_line()}, which "
-                    f"program {program} {before} at {line}; programs run in any order: give each its own elements, or use atomics"
+                    f"race: program {self.program} {now} {element} at {kernel_line()}, which program {program} {before} at "
+                    f"{line}; programs run in any order: give each its own elements, or use atomics"
                 )
 
     def read(self, tensor: int, size: int, at: np.ndarray) -> None:

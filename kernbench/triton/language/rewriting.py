@@ -1,7 +1,7 @@
 """The source of a kernel as Triton reads it, run by Python.
 
-Triton compiles a kernel, so some lines mean otherwise than in Python: a name that is given a number holds a typed scalar, `and`,
-`or` and `not` of blocks are those of their elements, `range` is a loop whose loads may overlap, and a global has to be a
+Triton compiles a kernel, so some lines mean otherwise than in Python: a name that is given a number holds a typed scalar;
+`and`, `or` and `not` of blocks are those of their elements; `range` is a loop whose loads may overlap; a global has to be a
 constant. The function is compiled again from its source with these meanings; its file and its lines stay.
 """
 
