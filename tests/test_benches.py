@@ -113,6 +113,15 @@ def test_a_gemm_on_both_sips_takes_no_longer_than_its_half_on_one() -> None:
     assert both.achieved_tflops == pytest.approx(2 * half.achieved_tflops)
 
 
+def test_the_order_of_programs_evens_the_work_of_causal_attention() -> None:
+    sizes = {"tokens": 128, "heads": 4, "kv_heads": 4, "head_dim": 16, "BLOCK_M": 32, "BLOCK_N": 32}
+    rows, heads = (
+        run("triton-flash-attention", "tiny", parameters={**sizes, "order": order}).pe_exec_ns
+        for order in ("xyz", "yxz")
+    )
+    assert heads < 0.8 * rows
+
+
 def test_only_as_many_take_part_as_there_are_tiles() -> None:
     log = run("matmul-composite", "tiny", parameters={"M": 32, "K": 64, "N": 64}).op_log()
     assert set(log.filter(log["op_name"] == "gemm")["component"]) == {f"sip0.cube0.pe{i}.pe_gemm" for i in (0, 1)}

@@ -5,7 +5,8 @@ D. Fu, S. Ermon, A. Rudra and C. Re, "FlashAttention", 2022). Blocks of keys bef
 causal program has two loops: those blocks, then the block on the diagonal.
 
 The twin in `tl` is `attention-prefill`: it gives a tile of queries to a PE, loads block after block and waits for each. Here
-loads of `num_stages` blocks are under way while others compute.
+loads of `num_stages` blocks are under way while others compute. Later blocks of queries see more keys, so the order in which
+programs are dealt decides how even the work of PEs is.
 """
 
 from __future__ import annotations
@@ -82,7 +83,11 @@ def flash_attention_kernel(
     tl.store(o_ptrs, o.to(o_ptr.dtype.element_ty), mask=rows[:, None] < tokens)
 
 
-@bench("triton-flash-attention", "Attention over whole prompts, grouped queries, a causal mask, online softmax")
+@bench(
+    "triton-flash-attention",
+    "Attention over whole prompts, grouped queries, a causal mask, online softmax",
+    choices={"order": ("xyz", "yxz"), "dealing": ("cyclic", "blocked")},
+)
 def run(
     torch,
     *,
@@ -94,6 +99,8 @@ def run(
     BLOCK_N=64,
     causal=True,
     num_stages=2,
+    order="xyz",
+    dealing="cyclic",
     dtype="f16",
 ):
     """A program for each head and each block of queries.
@@ -107,6 +114,8 @@ def run(
         BLOCK_N: keys and values that a program loads at once
         causal: a token sees those before it and itself
         num_stages: iterations whose loads are under way at once
+        order: which programs follow each other: the blocks of queries of a head (xyz), or the heads of a block (yxz)
+        dealing: how programs are dealt to PEs
         dtype: type of elements
     """
     if heads % kv_heads:
@@ -118,7 +127,8 @@ def run(
     grid = (triton.cdiv(tokens, BLOCK_M), heads)
     sizes = {"HEAD_DIM": head_dim, "BLOCK_M": BLOCK_M, "BLOCK_N": BLOCK_N, "CAUSAL": causal}
     arguments = (q, k, v, o, heads // kv_heads, tokens, scale)
-    torch.launch("flash_attention", flash_attention_kernel[grid], *arguments, **sizes, num_stages=num_stages)
+    options = {"num_stages": num_stages, "order": order, "dealing": dealing}
+    torch.launch("flash_attention", flash_attention_kernel[grid], *arguments, **sizes, **options)
     torch.expect(o, lambda: reference(q.initial(), k.initial(), v.initial(), causal), tolerance=5e-3)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from kernbench.machine.costs import plan_tiles
 from kernbench.oplog.params import Params, ThreadParams
 from kernbench.oplog.tiles import Stage, describe_stages
+from kernbench.program.op_semantics import plain
 from kernbench.program.ops import Op
 
 if TYPE_CHECKING:
@@ -52,7 +53,20 @@ def encode_params(program: Program) -> RowParams:
                     code[plan.rows] = _encode_stages(program, plan, params, forms, texts)
                 else:
                     code[plan.rows] = code[row]
+    _encode_commands(program, texts, code)
     return RowParams(texts, code)
+
+
+def _encode_commands(program: Program, texts: list[str], code: np.ndarray) -> None:
+    """Give the starts of plans that have no note of their own, and the stages of these, the note of the plan."""
+    known: dict[int, int] = {}  # by the identity of a note, which many plans share
+    starts = np.flatnonzero((program.op[:, 0] == Op.PIPE) & (code == 0))
+    for row, number in zip(starts.tolist(), program.op[starts, 1].tolist(), strict=True):
+        note = program.plan_notes[number]
+        if id(note) not in known:
+            known[id(note)] = len(texts)
+            texts.append(_encode(plain(note)))
+        code[row] = code[_Plan.of(program, number).rows] = known[id(note)]
 
 
 class _Plan(NamedTuple):

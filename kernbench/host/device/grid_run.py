@@ -13,18 +13,19 @@ import numpy as np
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError, KernBenchError, KernelError, LimitError
+from kernbench.host.device.grid_programs import LivePrograms, PeThread
 from kernbench.host.messages import TensorArg
+from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tl.language.errors import raising_line
-from kernbench.tl.lowering.plan_outline import SERVERS
+from kernbench.triton.lowering.accesses import Descriptions, TensorFacts
 from kernbench.triton.lowering.block_array import ReadsDataError
 from kernbench.triton.lowering.dealing import program_ids
 from kernbench.triton.lowering.grid_kernel import GridKernel, TensorArgument
 from kernbench.triton.lowering.groups import Scripts, record_groups
 from kernbench.triton.lowering.issue import Facts
 from kernbench.triton.lowering.live import LiveRecorder
-from kernbench.triton.lowering.recorder import Descriptions, Recorder, TensorFacts
-from kernbench.triton.lowering.render import PLAN, ProgramRows, render
-from kernbench.triton.lowering.script import FIRST_COUNTER, Script
+from kernbench.triton.lowering.recorder import Recorder
+from kernbench.triton.lowering.render import ProgramRows, render
 from kernbench.triton.lowering.tensor_pieces import TensorPieces
 from kernbench.triton.lowering.work import Works
 from kernbench.user_modules import raised
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from kernbench.machine.families.sip.places import PePlace
     from kernbench.program.thread import Thread
     from kernbench.replay.timed_store import TimedStore
-    from kernbench.tl.pe import PeContext
 
 
 class GridRun:
@@ -74,7 +74,7 @@ class GridRun:
         if self._scripts is not None and not kernels.is_under_way(place):
             launch.attempt(thread, lambda: self._write(thread, place, mine), complete)
             return
-        steps = _Steps(self, thread, place, mine)
+        steps = LivePrograms(self, thread, place, mine)
         self._running += 1
         thread.ask()
         kernels.run_in_steps(thread, place, lambda: launch.attempt(thread, steps.resume, complete))
@@ -110,7 +110,6 @@ class GridRun:
         except ReadsDataError:
             self._kernels.need_live(self._tell())
             return
-        self._check_stores({access.tensor for one in found.scripts for access in one.accesses if access.write})
         self._scripts = found
 
     def _record_group(self, programs: np.ndarray) -> Recorder:
@@ -126,17 +125,23 @@ class GridRun:
             figures = kernels.program.machine.figures
             kernels.descriptions = Descriptions(int(figures["hbm.burst_bytes"]), int(figures["pe_dma.descriptor_dims"]))
         facts = [
-            TensorFacts(one.name, int(np.prod(one.layout.shape)), itemsize(one.layout.dtype)) for one in self._placed
+            TensorFacts(one.name, int(np.prod(one.layout.shape)), itemsize(one.layout.dtype), one.layout.copies)
+            for one in self._placed
         ]
         return ids, self._kernel.grid, facts, kernels.grid_facts, kernels.lines, kernels.descriptions
 
     def _run(self, recorder: Recorder) -> None:
         """Run the programs of a recorder to their end. Errors: KernelError with the kernel and its line."""
-        kernel = self._tell()
+        kernel, watch = self._tell(), current_watch()
+        if watch:
+            watch.begin_kernel()
         try:
             with np.errstate(all="ignore"):
                 self._kernel.run(recorder)
             recorder.issuer.finish()
+        except TimeLimitReached as reached:
+            at = raising_line(reached, self._kernel.code)
+            raise LimitError(f"{kernel}, at {at}: {reached}; {REMEDY}") from reached
         except LimitError as error:
             raise LimitError(f"{kernel}, at {raising_line(error, self._kernel.code)}: {error}") from error
         except KernelError as error:  # it names its line
@@ -149,6 +154,9 @@ class GridRun:
             if type(error).__module__.startswith("kernbench.triton"):
                 raise
             raise raised(kernel, error, raising_line(error, self._kernel.code), KernelError) from error
+        finally:
+            if watch:
+                watch.end_kernel()
 
     def _tell(self) -> str:
         return f"kernel {self._message.kernel_ref}"
@@ -160,15 +168,6 @@ class GridRun:
                 number[arg.va_base], placed.name, int(np.prod(placed.layout.shape)), placed.layout.dtype
             )
         return tuple(self._as_argument(one, number) for one in arg) if type(arg) is tuple else arg
-
-    def _check_stores(self, stored: set[int]) -> None:
-        for number in sorted(stored):
-            placed = self._placed[number]
-            if placed.layout.copies > 1:
-                raise KernelError(
-                    f"{self._tell()} stores to tensor {placed.name!r}, which has a copy on each of "
-                    f"{placed.layout.copies} PEs; make it with torch.DPPolicy(cube='row_wise', pe='row_wise')"
-                )
 
     # A PE
 
@@ -187,7 +186,7 @@ class GridRun:
             pe.extend(rendered[program], found.scripts[int(found.script[program])])
         pe.check_limit()
 
-    def _pe(self, thread: Thread, place: PePlace) -> _PeThread:
+    def _pe(self, thread: Thread, place: PePlace) -> PeThread:
         context = self._kernels.context(thread, place, self._message, self._home, self.carried)
         addresses = self._home.addresses
         seen = addresses.map_of(place.cube, place.pe, self.carried)
@@ -196,7 +195,7 @@ class GridRun:
             for at, placed in enumerate(self._placed)
         }
         assert self._kernels.grid_facts is not None
-        return _PeThread(context, tensors, self._kernels.grid_facts)
+        return PeThread(context, tensors, self._kernels.grid_facts)
 
     # Numbers
 
@@ -241,93 +240,10 @@ class GridRun:
         """Run a live program."""
         self._run(recorder)
 
-    def open_pe(self, thread: Thread, place: PePlace) -> _PeThread:
+    def open_pe(self, thread: Thread, place: PePlace) -> PeThread:
         """The thread of a PE, to write to."""
         self._recording(self._ids[:1])
         return self._pe(thread, place)
-
-
-class _PeThread:
-    """The thread of a PE, to which programs are written."""
-
-    def __init__(self, context: PeContext, tensors: dict[int, TensorPieces], facts: Facts) -> None:
-        self._context, self.tensors, self._facts = context, tensors, facts
-        self.thread, self._program = context.thread, context.program
-        place = context.place
-        lead = self._program.duration(("pe_mmu.tlb", context.lookups), ("pe_dma.overhead", 1))
-        self._numbers = [*(getattr(place, name) for name in SERVERS), lead, place.scheduler_server]
-        self._servers = tuple(self._numbers[: FIRST_COUNTER - 2])
-        self._begun = self.thread.row_count
-
-    def numbers(self, counters: int) -> list[int]:
-        """The numbers of placeholders, with that many counters at least."""
-        while len(self._numbers) < FIRST_COUNTER + counters:
-            label = f"command {len(self._numbers) - FIRST_COUNTER} of {self._context.path}"
-            self._numbers.append(self._program.counter(label))
-        return self._numbers
-
-    def extend(self, rows: ProgramRows, script: Script) -> None:
-        """Append the rows of a program."""
-        thread, works = self.thread, self._facts.works
-        if len(rows.pipes):
-            plans = works.plans(script.works)
-            first = self._program.plans_from(plans.templates, self._servers, plans.notes)
-            rows.rows[rows.pipes, PLAN] = first + np.arange(len(plans.templates))
-        thread.sources.rows.frombytes((rows.lines[:, 0] + thread.row_count).tobytes())
-        thread.sources.lines.frombytes(np.ascontiguousarray(rows.lines[:, 1]).tobytes())
-        thread.extend(rows.rows.tobytes())
-
-    def check_limit(self) -> None:
-        """Errors: LimitError for more operations than a run may issue."""
-        program = self._program
-        program.issued_ops += self.thread.row_count - self._begun
-        self._begun = self.thread.row_count
-        if program.issued_ops > program.most_ops:
-            program.refuse_ops()
-
-
-class _Steps:
-    """The programs of a PE in a live launch: each step ends where the simulated time has to catch up."""
-
-    def __init__(self, run: GridRun, thread: Thread, place: PePlace, programs: np.ndarray) -> None:
-        from greenlet import getcurrent, greenlet
-
-        self._run, self._thread, self._place, self._programs = run, thread, place, programs
-        self._current = getcurrent
-        self._pe: _PeThread | None = None
-        self._greenlet = greenlet(self._go)
-
-    def resume(self) -> bool:
-        """Go on; returns whether there is another step."""
-        self._greenlet.parent = self._current()
-        self._greenlet.switch()
-        return not self._greenlet.dead
-
-    def _go(self) -> None:
-        run = self._run
-        numbers, pe = run.read_numbers(), run.open_pe(self._thread, self._place)
-        try:
-            for program in self._programs.tolist():
-                recorder = run.live_recorder(program)
-                recorder.follow(numbers, lambda script: self._catch_up(pe, script))
-                run.run_live(recorder)
-                self._write(pe, recorder.script)
-        finally:
-            run.end_pe()
-
-    def _write(self, pe: _PeThread, script: Script) -> np.ndarray:
-        (rows,) = render(script, np.zeros(1, np.int64), pe.numbers(script.counters), pe.tensors)
-        pe.extend(rows, script)
-        pe.check_limit()
-        return rows.transfers
-
-    def _catch_up(self, pe: _PeThread, script: Script) -> Script:
-        if not script.row_count:
-            return script
-        transfers = self._write(pe, script)
-        self._thread.ask()
-        self._greenlet.parent.switch()  # type: ignore[union-attr]
-        return Script(1, script, transfers.tolist())
 
 
 def _check_layout(placed: Placed) -> None:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kernbench.tl.lowering.ipcq import Ipcq
     from kernbench.tl.lowering.plan_outline import PlanOutline
     from kernbench.tl.lowering.queue_thread import Answers
+    from kernbench.triton.lowering.accesses import Descriptions
     from kernbench.triton.lowering.grid_kernel import GridKernel
     from kernbench.triton.lowering.issue import Facts
-    from kernbench.triton.lowering.recorder import Descriptions
 
 
 class Kernels:

@@ -32,11 +32,34 @@ class tensor:
         """Its transpose."""
         return tensor(self.data.T, self.dtype)
 
-    def to(self, kind: dtype, bitcast: bool = False) -> tensor:
-        """The same numbers in another type, or the same bits."""
+    @property
+    def type(self) -> dtype:
+        """The type of its elements."""
+        return self.dtype
+
+    @property
+    def numel(self) -> int:
+        """The number of its elements."""
+        return int(np.prod(self.shape))
+
+    @property
+    def value(self) -> Any:
+        """Itself: the value of a constant that a name holds."""
+        return self
+
+    def to(self, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> tensor:
+        """The same numbers in another type, or the same bits. Errors: KernelError."""
+        if not hasattr(dtype, "numpy"):
+            fail(f"a block got the type {dtype!r}", "convert to a type of elements, such as tl.float32")
+        if dtype is self.dtype:
+            return self
         if bitcast:
-            return tensor(self.data.view(kind.numpy), kind)
-        return self if kind is self.dtype else tensor(self.data.astype(kind.numpy), kind)
+            if dtype.primitive_bitwidth != self.dtype.primitive_bitwidth:
+                fail(f"a block of {self.dtype} was seen as {dtype}", "both types have the same number of bits")
+            return tensor(self.data.view(dtype.numpy), dtype)
+        if fp_downcast_rounding not in (None, "rtne"):
+            return tensor(_toward_zero(self.data), dtype)
+        return tensor(_converted(self.data, dtype), dtype)
 
     def __getitem__(self, key: Any) -> tensor:
         every = key if isinstance(key, tuple) else (key,)
@@ -66,19 +89,15 @@ class tensor:
     def __invert__(self) -> tensor:
         return tensor(np.invert(self.data), self.dtype)
 
-    def _method(self, name: str, *args: Any, **options: Any) -> Any:
-        from kernbench.triton.language import functions
-
-        return getattr(functions, name)(self, *args, **options)
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        from kernbench.triton.language import functions
+        from kernbench.triton.language import functions, memory
 
-        if not hasattr(functions, name):
+        found = getattr(functions, name, None) or getattr(memory, name, None)
+        if found is None:
             fail(f"a block has no method {name!r}", "use a function of triton.language")
-        return lambda *args, **options: self._method(name, *args, **options)
+        return lambda *args, **options: found(self, *args, **options)
 
 
 class pointer:
@@ -110,8 +129,30 @@ class pointer:
     def __sub__(self, other: Any) -> pointer:
         return pointer(self.number, np.subtract(self.offsets, _offset(other)), self.element)
 
+    def to(self, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> pointer:  # noqa: ARG002
+        """Pointers to elements of another type of the same bits. Errors: KernelError."""
+        element = getattr(dtype, "element_ty", None)
+        if element is None or element.primitive_bitwidth != self.element.primitive_bitwidth:
+            fail(f"pointers to {self.element} became {dtype!r}", "keep the size of the elements")
+        return self if element is self.element else pointer(self.number, self.offsets, element)
+
     def __getitem__(self, key: Any) -> pointer:
         return pointer(self.number, self.offsets[key], self.element)
+
+
+def _converted(data: Any, kind: dtype) -> Any:
+    """Numbers in another type: of a fraction its whole part, of truth values whether they are not 0."""
+    if kind.name == "int1":
+        return np.not_equal(data, 0)
+    return data.astype(kind.numpy)
+
+
+def _toward_zero(data: Any) -> Any:
+    """f32 cut to bf16 instead of rounded."""
+    import ml_dtypes
+
+    bits = np.asarray(data).astype(np.float32).view(np.uint32)
+    return (bits >> np.uint32(16)).astype(np.uint16).view(ml_dtypes.bfloat16)
 
 
 def _offset(x: Any) -> Any:
@@ -129,27 +170,28 @@ def as_block(x: Any, beside: dtype | None = None) -> tensor:
     return tensor(np.asarray(x).astype(kind.numpy)[()], kind)
 
 
-def meet(a: Any, b: Any) -> tuple[tensor, tensor]:
-    """Two operands in the type of their result."""
+def mask_of(mask: Any) -> Any:
+    """The numbers of a mask or a condition."""
+    return mask.data if isinstance(mask, tensor) else mask
+
+
+def meet(a: Any, b: Any, division: bool = False) -> tuple[tensor, tensor]:
+    """Two operands in the type in which they meet."""
     one, two = (x.dtype if isinstance(x, tensor) else None for x in (a, b))
     a, b = as_block(a, two), as_block(b, one)
-    kind = promote(a.dtype, b.dtype)
+    kind = promote(a.dtype, b.dtype, division)
     return a.to(kind), b.to(kind)
 
 
-def _truncated(a: Any, b: Any) -> Any:
-    """Whole numbers divided as C does."""
-    return np.floor_divide(a, b) if _is_positive(a, b) else np.trunc(np.true_divide(a, b)).astype(a.dtype)
+def _divide_truncated(a: Any, b: Any) -> Any:
+    """Whole numbers divided as C does, towards zero."""
+    return np.floor_divide(np.subtract(a, np.fmod(a, b)), b)
 
 
-def _rest(a: Any, b: Any) -> Any:
-    return np.remainder(a, b) if _is_positive(a, b) else np.fmod(a, b)
-
-
-def _is_positive(a: Any, b: Any) -> bool:
-    """Whether two arrays of known numbers hold none below 0; of numbers that are not known it is taken to be so."""
-    known = [x for x in (a, b) if isinstance(x, (np.ndarray, np.generic))]
-    return all(bool(np.greater_equal(x, 0).all()) for x in known)
+def _whole_division(name: str, function: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Quotient or rest of whole numbers: one operation where a block is recorded."""
+    recorded = next((x for x in (a, b) if hasattr(x, "apply")), None)
+    return function(a, b) if recorded is None else recorded.apply(name, function, (a, b))
 
 
 def binary(function: Callable[..., Any], a: Any, b: Any, kind: str | None = None) -> tensor:
@@ -160,18 +202,22 @@ def binary(function: Callable[..., Any], a: Any, b: Any, kind: str | None = None
 
 
 def divide(a: Any, b: Any) -> tensor:
-    """The quotient, of whole numbers in f32."""
-    a, b = meet(a, b)
+    """The quotient, of whole numbers and of halves in f32."""
+    a, b = meet(a, b, division=True) if _has_floats(a, b) else meet(a, b)
     if a.dtype.is_int():
         a, b = a.to(named("float32")), b.to(named("float32"))
     return tensor(np.true_divide(a.data, b.data), a.dtype)
+
+
+def _has_floats(*given: Any) -> bool:
+    return any(x.dtype.is_floating() if isinstance(x, tensor) else isinstance(x, (float, np.floating)) for x in given)
 
 
 def whole(function: Callable[..., Any], name: str) -> Callable[..., tensor]:
     """An operator on whole numbers; on floats it does what numpy does."""
 
     def operate(a: Any, b: Any) -> tensor:
-        a, b = meet(a, b)
+        a, b = meet(a, b, division=name in ("//", "%"))
         if name in ("and", "or", "xor", "<<", ">>") and a.dtype.is_floating():
             fail(f"the operator {name} got blocks of {a.dtype}", "give whole numbers")
         return tensor(function(a.data, b.data), a.dtype)
@@ -180,11 +226,9 @@ def whole(function: Callable[..., Any], name: str) -> Callable[..., tensor]:
 
 
 def _floor(a: Any, b: Any) -> Any:
-    return _truncated(a, b) if a.dtype.kind in "iu" else np.floor(np.true_divide(a, b))
-
-
-def _modulo(a: Any, b: Any) -> Any:
-    return _rest(a, b) if a.dtype.kind in "iu" else np.fmod(a, b)
+    if a.dtype.kind in "iu":
+        return _whole_division("floor_divide", _divide_truncated, a, b)
+    return np.floor(np.true_divide(a, b))
 
 
 _OPERATORS: dict[str, Callable[..., tensor]] = {
@@ -193,7 +237,7 @@ _OPERATORS: dict[str, Callable[..., tensor]] = {
     "mul": lambda a, b: binary(np.multiply, a, b),
     "truediv": divide,
     "floordiv": whole(_floor, "//"),
-    "mod": whole(_modulo, "%"),
+    "mod": whole(np.fmod, "%"),
     "and": whole(np.bitwise_and, "and"),
     "or": whole(np.bitwise_or, "or"),
     "xor": whole(np.bitwise_xor, "xor"),

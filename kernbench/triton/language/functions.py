@@ -3,15 +3,60 @@
 from __future__ import annotations
 
 import builtins
+import enum
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from kernbench.tl.language.errors import fail
+from kernbench.triton.language import libdevice
 from kernbench.triton.language import machine as on
-from kernbench.triton.language.block import as_block, binary, divide, meet, pointer, tensor
-from kernbench.triton.language.types import NAMES, dtype, named
+from kernbench.triton.language.block import as_block, binary, divide, mask_of, meet, pointer, tensor
+from kernbench.triton.language.combining import (  # noqa: F401 - functions of the language
+    argmax,
+    argmin,
+    associative_scan,
+    cumprod,
+    cumsum,
+    histogram,
+    max,
+    min,
+    reduce,
+    reduce_or,
+    sort,
+    sum,
+    topk,
+    xor_sum,
+)
+from kernbench.triton.language.random import (  # noqa: F401
+    pair_uniform_to_normal,
+    philox,
+    rand,
+    rand4x,
+    randint,
+    randint4x,
+    randn,
+    randn4x,
+    uint_to_uniform_float,
+)
+from kernbench.triton.language.rearranging import (  # noqa: F401
+    broadcast,
+    cat,
+    flip,
+    gather,
+    interleave,
+    join,
+    permute,
+    ravel,
+    split,
+    squeeze,
+    swizzle2d,
+    unsqueeze,
+)
+from kernbench.triton.language.types import NAMES, dtype, named, pointer_type  # noqa: F401
+from kernbench.triton.lowering.recorder import as_numbers
 
 for _name in NAMES:
     globals()[_name] = named(_name)
@@ -25,6 +70,13 @@ class constexpr:
     def __new__(cls, value: Any = None) -> Any:
         """The value itself."""
         return value
+
+
+class PropagateNan(enum.Enum):
+    """What maximum, minimum and clamp do with NaN."""
+
+    NONE = 0
+    ALL = 0xFFFF
 
 
 # Programs
@@ -64,7 +116,10 @@ def arange(start: int, end: int) -> tensor:
 
 def full(shape: Sequence[int], value: Any, dtype: dtype) -> tensor:
     """A block of one value."""
-    sizes = tuple(int(size) for size in shape)
+    sizes = _sizes(shape, ())
+    for size in sizes:
+        if size < 1 or size & (size - 1):
+            fail(f"a block got the shape {sizes}", "each size is a power of two")
     if isinstance(value, tensor):
         return tensor(np.broadcast_to(value.to(dtype).data, sizes), dtype)
     return tensor(np.full(sizes, value, dtype.numpy), dtype)
@@ -80,130 +135,54 @@ def zeros_like(x: tensor) -> tensor:
     return full(x.shape, 0, x.dtype)
 
 
-def broadcast_to(x: tensor, shape: Sequence[int], *more: int) -> tensor:
+def _sizes(shape: Any, more: Any) -> tuple[int, ...]:
+    given = (shape, *more) if more or not isinstance(shape, (tuple, list)) else shape
+    return tuple(operator.index(one) for one in given)
+
+
+def broadcast_to(x: tensor, shape: Any, *more: Any) -> tensor:
     """A block of a larger shape."""
-    sizes: Any = shape if isinstance(shape, (tuple, list)) else (shape, *more)
-    return tensor(np.broadcast_to(x.data, tuple(sizes)), x.dtype)
+    return tensor(np.broadcast_to(x.data, _sizes(shape, more)), x.dtype)
 
 
 def reshape(x: tensor, *shape: Any, can_reorder: bool = False) -> tensor:  # noqa: ARG001
     """The same elements in another shape."""
-    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    return tensor(x.data.reshape(tuple(sizes)), x.dtype)
+    sizes = _sizes(shape[0], shape[1:])
+    if np.prod(sizes) != np.prod(x.shape):
+        fail(f"tl.reshape got a block of shape {x.shape} and the shape {sizes}", "both have as many elements")
+    return tensor(x.data.reshape(sizes), x.dtype)
 
 
 view = reshape
 
 
-def expand_dims(x: tensor, axis: int) -> tensor:
-    """A dimension of one element more."""
-    return tensor(np.expand_dims(x.data, axis), x.dtype)
+def expand_dims(x: Any, axis: Any) -> Any:
+    """Dimensions of one element more."""
+    axes = sorted(axis) if isinstance(axis, (tuple, list)) else [axis]
+    for one in axes:
+        at = operator.index(one) % (len(x.shape) + 1)
+        x = x[tuple(None if place == at else slice(None) for place in builtins.range(len(x.shape) + 1))]
+    return x
 
 
-def trans(x: tensor, *dims: int) -> tensor:
+def trans(x: tensor, *dims: Any) -> tensor:
     """Dimensions in another order, by default the last two swapped."""
-    return tensor(x.data.transpose(*dims) if dims else x.data.swapaxes(-1, -2), x.dtype)
+    return permute(x, *dims) if dims else tensor(x.data.swapaxes(-1, -2), x.dtype)
 
 
-def cast(x: Any, dtype: dtype, bitcast: bool = False) -> tensor:
-    """The same numbers in another type."""
-    return as_block(x).to(dtype, bitcast)
+def cast(x: Any, dtype: dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> Any:
+    """The same numbers in another type, or the same bits."""
+    return (x if isinstance(x, pointer) else as_block(x)).to(dtype, fp_downcast_rounding, bitcast)
 
 
-# Memory
+def to_tensor(x: Any) -> tensor:
+    """A number as a scalar of the language."""
+    return as_block(x)
 
 
-def load(
-    pointers: pointer,
-    mask: Any = None,
-    other: Any = None,
-    boundary_check: Any = (),  # noqa: ARG001
-    padding_option: str = "",  # noqa: ARG001
-    cache_modifier: str = "",  # noqa: ARG001
-    eviction_policy: str = "",  # noqa: ARG001
-    volatile: bool = False,  # noqa: ARG001
-) -> tensor:
-    """The elements at pointers where the mask holds, and `other` elsewhere."""
-    _check_pointer("load", pointers)
-    kind = pointers.element
-    filled = other.to(kind).data if isinstance(other, tensor) else other
-    return tensor(on.machine().load(pointers.number, pointers.offsets, _mask(mask), filled, kind.numpy), kind)
-
-
-def store(
-    pointers: pointer,
-    value: Any,
-    mask: Any = None,
-    boundary_check: Any = (),  # noqa: ARG001
-    cache_modifier: str = "",  # noqa: ARG001
-    eviction_policy: str = "",  # noqa: ARG001
-) -> None:
-    """Write elements where the mask holds."""
-    _check_pointer("store", pointers)
-    data = as_block(value, pointers.element).to(pointers.element).data
-    on.machine().store(pointers.number, pointers.offsets, data, _mask(mask))
-
-
-def _atomic(
-    name: str, pointers: pointer, values: Sequence[Any], mask: Any, sem: str | None, combine: Callable[..., Any]
-) -> tensor:
-    _check_pointer(name, pointers)
-    kind = pointers.element
-    given = [as_block(value, kind).to(kind).data for value in values]
-    holds, offsets = _mask(mask), pointers.offsets
-
-    def perform(array: np.ndarray) -> np.ndarray:
-        from kernbench.triton.lowering.recorder import as_numbers
-
-        at = np.asarray(as_numbers(offsets))
-        numbers = [np.asarray(as_numbers(one)) for one in given]
-        shape = np.broadcast_shapes(at.shape, *(one.shape for one in numbers))
-        at, *numbers = (np.broadcast_to(one, shape) for one in (at, *numbers))
-        kept = np.broadcast_to(True if holds is None else as_numbers(holds), shape)
-        old = np.zeros(shape, array.dtype)
-        for place in np.ndindex(shape):  # one by one: several may name one element
-            if kept[place]:
-                old[place] = array[at[place]]
-                array[at[place]] = combine(old[place], *(one[place] for one in numbers))
-        return old
-
-    orders = sem != "relaxed"
-    return tensor(on.machine().atomic(pointers.number, offsets, holds, given, kind.numpy, perform, orders=orders), kind)
-
-
-def _atomic_function(name: str, combine: Callable[..., Any], doc: str) -> Callable[..., tensor]:
-    def atomic(pointer: pointer, val: Any, mask: Any = None, sem: str | None = None, scope: Any = None) -> tensor:  # noqa: ARG001
-        return _atomic(name, pointer, [val], mask, sem, combine)
-
-    atomic.__name__, atomic.__doc__ = name, f"{doc}; returns the old elements."
-    return atomic
-
-
-atomic_add = _atomic_function("atomic_add", lambda old, x: old + x, "Add to elements")
-atomic_max = _atomic_function("atomic_max", builtins.max, "Keep the larger of elements and values")
-atomic_min = _atomic_function("atomic_min", builtins.min, "Keep the smaller of elements and values")
-atomic_and = _atomic_function("atomic_and", lambda old, x: old & x, "Keep the bits of both")
-atomic_or = _atomic_function("atomic_or", lambda old, x: old | x, "Keep the bits of either")
-atomic_xchg = _atomic_function("atomic_xchg", lambda _, x: x, "Replace elements")
-
-
-def atomic_cas(pointer: pointer, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None) -> tensor:  # noqa: ARG001
-    """Replace elements that are equal to `cmp`; returns the old elements."""
-    return _atomic("atomic_cas", pointer, [cmp, val], None, sem, lambda old, x, y: y if old == x else old)
-
-
-def debug_barrier() -> None:
-    """Wait for all commands of the program."""
-    on.machine().barrier()
-
-
-def _check_pointer(name: str, x: Any) -> None:
-    if not isinstance(x, pointer):
-        fail(f"tl.{name} got {x!r}", "give pointers, such as a tensor argument plus offsets")
-
-
-def _mask(mask: Any) -> Any:
-    return mask.data if isinstance(mask, tensor) else mask
+def typed(x: Any) -> Any:
+    """What a name of a kernel holds: of a Python number a scalar of the language."""
+    return as_block(x) if type(x) in (bool, int, float) else x
 
 
 # Functions of elements
@@ -223,6 +202,8 @@ exp, exp2, log, log2, sqrt, sin, cos = map(_unary, (np.exp, np.exp2, np.log, np.
 floor, ceil = _unary(np.floor), _unary(np.ceil)
 tanh = _unary(np.tanh)
 sqrt_rn = sqrt
+erf = libdevice.functions()["erf"]
+umulhi, abs = libdevice.umulhi, libdevice.absolute
 
 
 def rsqrt(x: Any) -> tensor:
@@ -235,31 +216,56 @@ def sigmoid(x: Any) -> tensor:
     return divide(1.0, binary(np.add, 1.0, exp(-x)))
 
 
-def abs(x: Any) -> tensor:
-    """The absolute value."""
-    x = as_block(x)
-    return tensor(np.absolute(x.data), x.dtype)
+def _chosen(quiet: np.ufunc, loud: np.ufunc, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """The larger or the smaller of two: of a number and NaN the number, unless NaN is to go on."""
+
+    def choose(x: Any, y: Any, propagate_nan: Any = PropagateNan.NONE) -> Any:
+        if not isinstance(x, tensor) and not isinstance(y, tensor):
+            return plain(x, y)
+        a, b = meet(x, y)
+        loudly = a.dtype.is_int() or propagate_nan is PropagateNan.ALL
+        return tensor((loud if loudly else quiet)(a.data, b.data), a.dtype)
+
+    return choose
 
 
-def maximum(x: Any, y: Any, propagate_nan: Any = None) -> Any:  # noqa: ARG001
-    """The larger."""
-    return binary(np.maximum, x, y) if isinstance(x, tensor) or isinstance(y, tensor) else builtins.max(x, y)
+maximum = _chosen(np.fmax, np.maximum, builtins.max)
+minimum = _chosen(np.fmin, np.minimum, builtins.min)
 
 
-def minimum(x: Any, y: Any, propagate_nan: Any = None) -> Any:  # noqa: ARG001
-    """The smaller."""
-    return binary(np.minimum, x, y) if isinstance(x, tensor) or isinstance(y, tensor) else builtins.min(x, y)
+def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = None) -> tensor:  # noqa: ARG001, F811 - names of Triton
+    """x, but at least `min` and at most `max`."""
+    return minimum(maximum(x, min), max)
 
 
-def where(condition: Any, x: Any, y: Any) -> tensor:
-    """x where the condition holds, y elsewhere."""
-    x, y = meet(x, y)
-    return tensor(np.where(_mask(condition), x.data, y.data), x.dtype)
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition holds, y elsewhere; both may be pointers into one tensor."""
+    if isinstance(x, pointer) and isinstance(y, pointer):
+        if x.number != y.number:
+            fail("tl.where got pointers into two tensors", "choose between loaded blocks")
+        return pointer(x.number, np.where(mask_of(condition), x.offsets, y.offsets), x.element)
+    a, b = meet(x, y)
+    return tensor(np.where(mask_of(condition), a.data, b.data), a.dtype)
 
 
 def fma(x: Any, y: Any, z: Any) -> tensor:
     """x * y + z."""
     return x * y + z
+
+
+def add(x: Any, y: Any, sanitize_overflow: bool = True) -> Any:  # noqa: ARG001
+    """The sum."""
+    return x + y
+
+
+def sub(x: Any, y: Any, sanitize_overflow: bool = True) -> Any:  # noqa: ARG001
+    """The difference."""
+    return x - y
+
+
+def mul(x: Any, y: Any, sanitize_overflow: bool = True) -> Any:  # noqa: ARG001
+    """The product."""
+    return x * y
 
 
 def fdiv(x: Any, y: Any, ieee_rounding: bool = False) -> tensor:  # noqa: ARG001
@@ -272,40 +278,15 @@ def cdiv(x: Any, div: Any) -> Any:
     return (x + (div - 1)) // div
 
 
+def next_power_of_2(n: Any) -> int:
+    """The least power of two that is not less."""
+    return 1 << (int(n) - 1).bit_length()
+
+
+div_rn = fdiv
+
+
 # Along an axis
-
-
-def _reduced(name: str, x: tensor, axis: int | None, keep_dims: bool, kind: dtype) -> tensor:
-    function = getattr(np, name)
-    x = x.to(kind)
-    return tensor(function(x.data, axis=axis, keepdims=keep_dims), kind)
-
-
-def sum(x: tensor, axis: int | None = None, keep_dims: bool = False, dtype: dtype | None = None) -> tensor:
-    """The sum along an axis, or of all elements; small whole numbers become i32, bf16 becomes f32."""
-    kind = dtype or x.dtype
-    if dtype is None and kind.is_int() and kind.primitive_bitwidth < 32:
-        kind = named("int32")
-    if kind.name == "bfloat16":
-        kind = _F32
-    return _reduced("sum", x, axis, keep_dims, kind)
-
-
-def max(x: tensor, axis: int | None = None, keep_dims: bool = False) -> tensor:
-    """The largest along an axis, or of all elements."""
-    return _reduced("max", x, axis, keep_dims, _F32 if x.dtype.name == "bfloat16" else x.dtype)
-
-
-def min(x: tensor, axis: int | None = None, keep_dims: bool = False) -> tensor:
-    """The smallest along an axis, or of all elements."""
-    return _reduced("min", x, axis, keep_dims, _F32 if x.dtype.name == "bfloat16" else x.dtype)
-
-
-def cumsum(x: tensor, axis: int = 0, reverse: bool = False) -> tensor:
-    """Sums up to each element along an axis."""
-    if reverse:
-        fail("tl.cumsum got reverse=True", "flip the block")
-    return tensor(np.cumsum(x.data, axis=axis), x.dtype)
 
 
 def softmax(x: tensor, dim: int = -1) -> tensor:
@@ -321,14 +302,14 @@ def dot(
     input: tensor,
     other: tensor,
     acc: tensor | None = None,
-    input_precision: str | None = None,  # noqa: ARG001
+    input_precision: str | None = None,
     allow_tf32: bool | None = None,  # noqa: ARG001
     max_num_imprecise_acc: int | None = None,  # noqa: ARG001
     out_dtype: dtype | None = None,
 ) -> tensor:
     """input @ other, plus `acc`: of floats summed in f32, of whole numbers in i32."""
-    from kernbench.triton.lowering.recorder import as_numbers
-
+    if input_precision not in (None, "tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"):
+        fail(f"tl.dot got input_precision={input_precision!r}", 'give "tf32", "tf32x3" or "ieee"')
     if input.shape[-1] != other.shape[-2]:
         fail(f"tl.dot got shapes {input.shape} and {other.shape}", "the inner sizes are equal")
     wide = _F32 if input.dtype.is_floating() else named("int32")
@@ -339,6 +320,8 @@ def dot(
         product = np.matmul(as_numbers(a).astype(wide.numpy), as_numbers(b).astype(wide.numpy))
         return (product if c is None else product + as_numbers(c)).astype(kind.numpy)
 
+    if out_dtype is not None and acc is None and out_dtype.is_int() != wide.is_int():
+        fail(f"tl.dot got out_dtype={out_dtype} of {input.dtype}", f"the sum is one of {wide}")
     bits = builtins.max(input.dtype.primitive_bitwidth, other.dtype.primitive_bitwidth)
     return tensor(on.machine().dot(a, b, c, kind.numpy, compute, bits), kind)
 
@@ -364,7 +347,7 @@ class range:
             machine.leave_loop()
 
 
-def static_range(*bounds: Any) -> builtins.range:
+def static_range(*bounds: Any, **_: Any) -> builtins.range:
     """A loop that is unrolled."""
     return builtins.range(*(int(bound) for bound in bounds))
 
@@ -384,11 +367,30 @@ def static_assert(condition: Any, message: str = "") -> None:
 
 
 def device_assert(condition: Any, message: str = "", mask: Any = None) -> None:
-    """Without effect."""
+    """Without effect, as in Triton where it is not asked to debug."""
 
 
-def device_print(*_: Any) -> None:
+def device_print(*_: Any, **__: Any) -> None:
     """Without effect."""
 
 
 static_print = device_print
+
+
+def assume(condition: Any) -> None:
+    """A hint without effect."""
+
+
+def inline_asm_elementwise(*_: Any, **__: Any) -> None:
+    """Errors: KernelError, since assembly is of one processor."""
+    fail("tl.inline_asm_elementwise was called, which holds assembly of a GPU", "write it in the language")
+
+
+class condition:
+    """The condition of a `while` loop with hints, which have no effect."""
+
+    def __init__(self, arg1: Any, **hints: Any) -> None:  # noqa: ARG002
+        self._holds = arg1
+
+    def __bool__(self) -> bool:
+        return bool(self._holds)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
 
@@ -12,15 +13,15 @@ import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import show_path
-from kernbench.triton.language import functions
-from kernbench.triton.language.block import pointer
-from kernbench.triton.language.machine import Machine, Memory, running
+from kernbench.triton.language.block import as_block, pointer
+from kernbench.triton.language.machine import Machine, running
+from kernbench.triton.language.memory_of_launch import Memory
+from kernbench.triton.language.rewriting import rewrite
 from kernbench.triton.language.types import of_short
 from kernbench.triton.lowering.dealing import AXES, Dealing
 from kernbench.triton.lowering.grid_kernel import GridLaunch, TensorArgument
 
 LAUNCH = ("num_stages", "num_warps", "num_ctas", "maxnreg")  # arguments of launches that are no parameters of kernels
-_BUILTINS = {"range": functions.range, "min": functions.minimum, "max": functions.maximum, "abs": functions.abs}
 
 
 class JITFunction:
@@ -30,9 +31,18 @@ class JITFunction:
         self.fn = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self._body: Callable[..., Any] | None = None
+        self._constants: frozenset[str] | None = None
 
     def __getitem__(self, grid: Any) -> KernelOnGrid:
         return KernelOnGrid(self, grid)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
+        """Launch over a grid, as `kernel[grid](...)` does."""
+        if not warmup:
+            self[grid](*args, **options)
+
+    def warmup(self, *_: Any, **__: Any) -> None:
+        """Without effect: nothing is compiled."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self.body(*args, **options)
@@ -41,19 +51,38 @@ class JITFunction:
     def body(self) -> Callable[..., Any]:
         """The function with the builtins of the language."""
         if self._body is None:
-            function = self.fn
-            assert isinstance(function, FunctionType)
-            given = function.__globals__
-            own = {name: one for name, one in _BUILTINS.items() if given.get(name) in (None, getattr(builtins, name))}
-            parts = function.__name__, function.__defaults__, function.__closure__
-            self._body = FunctionType(function.__code__, {**given, **own}, *parts)
-            self._body.__kwdefaults__ = function.__kwdefaults__
+            assert isinstance(self.fn, FunctionType)
+            self._body = rewrite(self.fn)
         return self._body
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """The parameters that are constants of the kernel."""
+        if self._constants is None:
+            parameters = inspect.signature(self.fn).parameters.values()
+            self._constants = frozenset(one.name for one in parameters if "constexpr" in str(one.annotation))
+        return self._constants
+
+    def complete(self, options: dict[str, Any], given: Mapping[str, Any]) -> None:
+        """Add constants that a launch does not give; a plain kernel has none."""
 
     @property
     def place(self) -> str:
         """file:line of the function."""
         return f"{show_path(self.fn.__code__.co_filename)}:{self.fn.__code__.co_firstlineno}"
+
+
+_launcher: ContextVar[Callable[..., None] | None] = ContextVar("launcher", default=None)
+
+
+@contextmanager
+def launching(launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], None]) -> Iterator[None]:
+    """Hand the launches `kernel[grid](...)` of the block to a function."""
+    token = _launcher.set(launch)
+    try:
+        yield
+    finally:
+        _launcher.reset(token)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ARG001 - of compilers
@@ -67,7 +96,11 @@ class KernelOnGrid(GridLaunch):
     def __init__(self, kernel: JITFunction, grid: Any) -> None:
         self.kernel, self.grid = kernel, grid
 
-    def __call__(self, *_: Any, **__: Any) -> None:
+    def __call__(self, *args: Any, **options: Any) -> None:
+        launch = _launcher.get()
+        if launch is not None:
+            launch(self, args, options)
+            return
         raise InputError(
             f"kernel {self.kernel.__name__} at {self.kernel.place} was launched by itself; a bench launches it with "
             "torch.launch(name, kernel[grid], arguments)"
@@ -78,6 +111,9 @@ class KernelOnGrid(GridLaunch):
     ) -> Bound:
         """The kernel of a launch with these arguments, and what of them goes to the device. Errors: InputError."""
         signature = inspect.signature(self.kernel.fn)
+        named = dict(zip(signature.parameters, args, strict=False))
+        options = dict(options)
+        self.kernel.complete(options, {**named, **options})
         given = {name: value for name, value in options.items() if name not in LAUNCH or name in signature.parameters}
         for name in given:
             if name not in signature.parameters:
@@ -137,25 +173,33 @@ class Bound:
         """The values of its parameters, in their order."""
         return tuple(self._arguments.values())
 
+    @property
+    def named_arguments(self) -> Mapping[str, Any]:
+        """The values of its parameters, by name."""
+        return self._arguments
+
+    def replace(self, values: Mapping[str, Any]) -> None:
+        """Give parameters other values."""
+        self._arguments = {**self._arguments, **values}
+
     def bind(self, args: Sequence[Any]) -> None:
         """As of `GridKernel`."""
         self._arguments = dict(zip(self._arguments, args, strict=True))
 
     def run(self, recorder: Machine) -> None:
         """As of `GridKernel`."""
-        with running(recorder, self._stages):
-            self._kernel.body(**{name: _as_parameter(value) for name, value in self._arguments.items()})
+        constants = self._kernel.constants
+        given = {name: one if name in constants else _as_parameter(one) for name, one in self._arguments.items()}
+        with running(recorder, self._stages), np.errstate(all="ignore"):
+            self._kernel.body(**given)
 
     def compute(self, tensors: Sequence[np.ndarray]) -> None:
         """As of `GridKernel`."""
-        memory = Memory(self.grid, tensors)
-        x, y, z = self.grid
-        for number in builtins.range(x * y * z):
-            memory.ids = (number % x, number // x % y, number // (x * y))
-            self.run(memory)
+        names = [name for name, value in self._arguments.items() if isinstance(value, TensorArgument)]
+        Memory(self.grid, tensors, names).run(lambda memory: self.run(memory))
 
 
 def _as_parameter(value: Any) -> Any:
     if isinstance(value, TensorArgument):
         return pointer(value.number, np.int64(0), of_short(value.dtype))
-    return value
+    return as_block(value) if type(value) in (bool, int, float) else value

@@ -167,6 +167,10 @@ class BlockArray(NDArrayOperatorsMixin):
             return self.seen(lambda x: function(x, *args[1:], **kwargs))
         return self._recorder.apply(function.__name__, function, args, kwargs)
 
+    def apply(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """A function of arrays of numpy as one operation on blocks."""
+        return self._recorder.apply(name, function, args, {})
+
     def sum(self, axis: Any = None, **options: Any) -> Any:
         """As numpy's."""
         return self._along("sum", axis, options)

@@ -8,8 +8,7 @@ does: the load of iteration j follows the commands of iteration j - S, and waits
 whose room it takes. Commands of the iterations between are *pending*. Whatever needs a number at once (an address or a
 condition that was loaded, an atomic, the end of the loop) ends the run ahead: all that is pending is issued first.
 
-Blocks take room in the scratch of the PE from the issue of the command that makes them until nobody holds them and all commands
-that read them have ended. The CPU waits for room; a program whose live blocks alone do not fit is an error.
+Blocks take room in scratch from the issue of the command that makes them (`rooms`), and the CPU waits where there is none.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NoReturn
 
-from kernbench.tl.language.context_base import ALIGN_BYTES
 from kernbench.tl.lowering.plan_outline import SERVERS
+from kernbench.triton.lowering.rooms import Flight, Room, Rooms
 from kernbench.triton.lowering.script import Access, Script
 
 if TYPE_CHECKING:
@@ -28,30 +27,6 @@ if TYPE_CHECKING:
     from kernbench.triton.lowering.work import Work, Works
 
 _READ, _WRITE = SERVERS.index("dma_read"), SERVERS.index("dma_write")
-
-
-class Flight:
-    """A command under way: its counter, and what is free again when it has ended."""
-
-    __slots__ = ("access", "ended", "frees", "is_store", "slot")
-
-    def __init__(self, slot: int, *, is_store: bool) -> None:
-        self.slot, self.is_store = slot, is_store
-        self.access: int | None = None  # of a transfer, its number in the script
-        self.ended = False
-        self.frees: list[Room] = []
-
-
-class Room:
-    """The room of one block in scratch. `flight` makes it; `readers` are commands that read it; `line` asked for it."""
-
-    __slots__ = ("flight", "line", "loaded", "nbytes", "readers")
-
-    def __init__(self, nbytes: int, line: int) -> None:
-        self.nbytes, self.line = nbytes + -nbytes % ALIGN_BYTES, line
-        self.flight: Flight | None = None
-        self.readers: list[Flight] = []
-        self.loaded = False
 
 
 class Block:
@@ -79,6 +54,11 @@ class Facts:
         self.control_tag, self.schedule_tag = program.tag("scalar", "control"), program.tag("schedule", "control")
         self.schedule = program.duration(("pe_scheduler.overhead", 1))
 
+    def check_limit(self, script: Script) -> None:
+        """Errors: LimitError for a script whose programs issue more operations than a run may."""
+        if script.row_count * script.count > self.program.most_ops - self.program.issued_ops:
+            self.program.refuse_ops()
+
 
 class Issuer:
     """The control CPU of a group of programs, which writes their script."""
@@ -88,8 +68,7 @@ class Issuer:
         self._free: list[int] = []  # counters of commands that have ended
         self._slots = 1  # the first is that of the scheduler
         self._flights: dict[int, Flight] = {}  # under way, in the order of their issue
-        self._rooms: dict[Room, None] = {}  # blocks that hold room
-        self._used_bytes = self.peak_bytes = 0
+        self._rooms = Rooms(facts.scratch_bytes)
         self._cycles = 0  # of the CPU since the last command
         self._line = -1
         self._stages, self._iteration = 1, 0
@@ -181,6 +160,11 @@ class Issuer:
         self._stages, self._iteration = self._loops.pop()
         self._readers.clear()
 
+    @property
+    def peak_bytes(self) -> int:
+        """The most room that blocks have held at once."""
+        return self._rooms.peak_bytes
+
     def settle(self) -> None:
         """Issue all that is pending."""
         while self._pending:
@@ -191,46 +175,17 @@ class Issuer:
     def let_go(self, room: Room) -> None:
         """Nobody holds a block any more: its room is free behind what is pending."""
         if self._pending:
-            self._pending.append((self._iteration, lambda: self._release(room)))
+            self._pending.append((self._iteration, lambda: self._rooms.release(room)))
         else:
-            self._release(room)
-
-    def _release(self, room: Room) -> None:
-        if room.flight is not None and room.flight not in room.readers:
-            room.readers.append(room.flight)
-        room.readers = [one for one in room.readers if not one.ended]
-        if room.readers:
-            for flight in room.readers:
-                flight.frees.append(room)
-        else:
-            self._give_back(room)
-
-    def _give_back(self, room: Room) -> None:
-        if room in self._rooms:
-            del self._rooms[room]
-            self._used_bytes -= room.nbytes
+            self._rooms.release(room)
 
     def _take(self, room: Room) -> None:
-        most = self._facts.scratch_bytes
-        while self._used_bytes + room.nbytes > most and (held := [one for one in self._flights.values() if one.frees]):
-            self._await(held[0])
-        if self._used_bytes + room.nbytes > most:
-            self._refuse(room.line, self._tell_full(room))
-        self._rooms[room] = None
-        self._used_bytes += room.nbytes
-        self.peak_bytes = max(self.peak_bytes, self._used_bytes)
-
-    def _tell_full(self, room: Room) -> str:
-        by_line: dict[int, int] = {}
-        for one in self._rooms:
-            by_line[one.line] = by_line.get(one.line, 0) + one.nbytes
-        sources = self._facts.program.sources
-        most = sorted(by_line.items(), key=lambda item: -item[1])[:3]
-        held = ", ".join(f"{nbytes:,} of line {sources[line][1]}" for line, nbytes in most)
-        return (
-            f"scratch memory is full: a block of {room.nbytes:,} bytes does not fit beside {self._used_bytes:,} of "
-            f"{self._facts.scratch_bytes:,} ({held}); make blocks smaller, num_stages less, or raise pe.scratch_bytes"
-        )
+        """Find room for a block, waiting for commands that hold some."""
+        while not self._rooms.has(room) and (held := next((one for one in self._flights.values() if one.frees), None)):
+            self._await(held)
+        if not self._rooms.has(room):
+            self._refuse(room.line, self._rooms.tell_full(room, self._facts.program.sources))
+        self._rooms.take(room)
 
     # Issue
 
@@ -280,6 +235,7 @@ class Issuer:
 
     def _prepare(self, reads: tuple[Room, ...], line: int, cycles: int) -> None:
         """The line, the CPU's work, and the operands."""
+        self._facts.check_limit(self.script)
         if line != self._line:
             self.script.begin_line(line)
             self._line = line
@@ -315,7 +271,4 @@ class Issuer:
         flight.ended = True
         del self._flights[flight.slot]
         heappush(self._free, flight.slot)
-        for room in flight.frees:
-            room.readers = [one for one in room.readers if not one.ended]
-            if not room.readers:
-                self._give_back(room)
+        self._rooms.end(flight)

@@ -4,46 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from sys import _getframe
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from kernbench.errors import KernelError
+from kernbench.library import show_path
+from kernbench.triton.lowering.accesses import Accesses, Descriptions, TensorFacts
 from kernbench.triton.lowering.block_array import BlockArray, ReadsDataError, as_zeros
-from kernbench.triton.lowering.descriptors import Descriptors, find_descriptors
-from kernbench.triton.lowering.grouped import DivergedError, Grouped, make_grouped
+from kernbench.triton.lowering.grouped import Grouped, make_grouped
 from kernbench.triton.lowering.issue import Block, Facts, Issuer
-from kernbench.triton.lowering.script import Access, Script
+from kernbench.triton.lowering.script import Script
 from kernbench.triton.lowering.work import BlockWork, DotWork
 
 if TYPE_CHECKING:
     from kernbench.tl.lowering.source_lines import LineFinder
 
 _VECTOR_BITS = (8, 16, 32)  # for which an engine has rates
-
-
-class TensorFacts(NamedTuple):
-    """What a recording knows of a tensor of a launch."""
-
-    name: str
-    elements: int
-    itemsize: int
-
-
-class Descriptions:
-    """The descriptors of accesses by their patterns, each found once for a launch."""
-
-    def __init__(self, line_bytes: int, dims: int) -> None:
-        self.line_bytes, self._dims = line_bytes, dims
-        self._known: dict[tuple[int, int, bytes], Descriptors] = {}
-
-    def find(self, pattern: np.ndarray, first: int, size: int) -> Descriptors:
-        """The descriptors of int64[element] elements from the least on, whose first byte is `first` bytes into a line."""
-        key = size, first, pattern.tobytes()
-        found = self._known.get(key)
-        if found is None:
-            found = find_descriptors(pattern * size + first, size, self.line_bytes, self._dims)
-            self._known[key] = found
-        return found
 
 
 class Recorder:
@@ -58,8 +36,9 @@ class Recorder:
         lines: LineFinder,
         descriptions: Descriptions,
     ) -> None:
-        self.ids, self.grid, self._tensors = ids, grid, tensors
-        self._facts, self._lines, self._descriptions = facts, lines, descriptions
+        self.ids, self.grid = ids, grid
+        self._facts, self._lines = facts, lines
+        self._accesses = Accesses(ids, tensors, descriptions, self.refuse)
         self.script = Script(len(ids))
         self.issuer = Issuer(self.script, facts, self.refuse)
         self._shapes: dict[tuple[Any, ...], tuple[tuple[int, ...], np.dtype] | None] = {}
@@ -82,7 +61,7 @@ class Recorder:
         line = self._line()
         addresses = self._blocks(offsets, mask)
         shape = np.broadcast_shapes(shape_of(offsets), shape_of(mask) if mask is not None else ())
-        access = self._access(tensor, offsets, mask, line, write=False)
+        access = self._accesses.find(tensor, offsets, mask, line, write=False)
         self.issuer.control()
         if access is None:
             return np.broadcast_to(np.asarray(0 if other is None else other).astype(dtype), shape)
@@ -94,7 +73,7 @@ class Recorder:
     def store(self, tensor: int, offsets: Any, value: Any, mask: Any) -> None:
         """Store a block."""
         line = self._line()
-        access = self._access(tensor, offsets, mask, line, write=True)
+        access = self._accesses.find(tensor, offsets, mask, line, write=True)
         self.issuer.control()
         for stored in self._stored:
             stored.add(tensor)
@@ -116,7 +95,7 @@ class Recorder:
         """An atomic of a block; `perform(array, flat offsets, mask)` does it on the numbers and returns the old ones."""
         line = self._line()
         shape = np.broadcast_shapes(shape_of(offsets), *map(shape_of, values))
-        access = self._access(tensor, offsets, mask, line, write=True)
+        access = self._accesses.find(tensor, offsets, mask, line, write=True)
         self.issuer.control()
         if access is None:
             return np.zeros(shape, dtype)
@@ -147,7 +126,12 @@ class Recorder:
         """A function of blocks, some of them unknown."""
         inputs = list(_arrays_in(args))
         shape, dtype = self._find_shape(name, function, args, options, inputs)
-        data = self._compute(function, args, options)
+        return self.work(name, inputs, shape, dtype, self._compute(function, args, options))
+
+    def work(
+        self, name: str, inputs: Sequence[Any], shape: tuple[int, ...], dtype: np.dtype, data: np.ndarray | None
+    ) -> BlockArray:
+        """Work on arrays that gives a block of a shape and type: of the vector engine, or of the control CPU for scalars."""
         if prod(shape) == 1 and all(one.size == 1 for one in inputs):
             for block in self._blocks(*inputs):
                 self.issuer.use(block)
@@ -200,14 +184,10 @@ class Recorder:
 
     def refuse(self, line: int, sentence: str) -> NoReturn:
         """Errors: KernelError, always, with the line of the kernel."""
-        from kernbench.errors import KernelError
-
         file, number = self._facts.program.sources[line]
-        raise KernelError(f"{file}:{number}: {sentence}")
+        raise KernelError(f"{show_path(file)}:{number}: {sentence}")
 
     def _line(self) -> int:
-        from sys import _getframe
-
         return self._lines.learn(_getframe(2))
 
     def _made(
@@ -218,40 +198,6 @@ class Recorder:
     def _blocks(self, *inputs: Any) -> tuple[Block, ...]:
         found = {id(one.block): one.block for one in inputs if isinstance(one, BlockArray) and one.block is not None}
         return tuple(found.values())
-
-    def _access(self, tensor: int, offsets: Any, mask: Any, line: int, *, write: bool) -> Access | None:
-        """An access to elements of a tensor; None for one that the mask leaves without any."""
-        base, pattern = _split(_known(offsets))
-        if mask is not None and mask is not True:
-            holds = np.asarray(_known(mask), bool)
-            shape = np.broadcast_shapes(pattern.shape, holds.shape)
-            pattern = np.broadcast_to(pattern, shape)[np.broadcast_to(holds, shape)]
-        if not pattern.size:
-            return None
-        pattern = pattern.reshape(-1).astype(np.int64)
-        low, high = int(pattern.min()), int(pattern.max())
-        facts = self._tensors[tensor]
-        first = np.broadcast_to(base + low, len(self.ids))
-        self._check_inside(facts, first, high - low, line, "stores to" if write else "loads from")
-        start = first * facts.itemsize
-        rest = start % self._descriptions.line_bytes
-        if not (rest == rest[0]).all():
-            raise DivergedError(rest)
-        found = self._descriptions.find(pattern - low, int(rest[0]), facts.itemsize)
-        return Access(tensor, found, start - rest, write)
-
-    def _check_inside(self, facts: TensorFacts, first: np.ndarray, span: int, line: int, does: str) -> None:
-        outside = (first < 0) | (first + span >= facts.elements)
-        if outside.any():
-            at = int(np.argmax(outside))
-            low = int(first[at])
-            where, by = (low, -low) if low < 0 else (low + span, low + span - facts.elements + 1)
-            ids = ", ".join(str(one) for one in self.ids[at])
-            self.refuse(
-                line,
-                f"program ({ids}) {does} element {where} of tensor {facts.name!r}, which has {facts.elements}: {by} "
-                f"{'before its first' if low < 0 else 'beyond its last'}; mask the access, or check the strides",
-            )
 
     def _compute(self, function: Callable[..., Any], args: Sequence[Any], options: dict[str, Any]) -> np.ndarray | None:
         if any(isinstance(one, BlockArray) and one.data is None for one in _arrays_in(args)):
@@ -284,19 +230,6 @@ def shape_of(x: Any) -> tuple[int, ...]:
 def as_numbers(x: Any) -> Any:
     """The numbers of an argument, in a live program."""
     return x.data if isinstance(x, BlockArray) else x
-
-
-def _known(x: Any) -> Any:
-    """Numbers of an address or a mask. Errors: ReadsDataError if they are unknown."""
-    if isinstance(x, BlockArray):
-        if x.data is None:
-            raise ReadsDataError
-        return x.data
-    return x
-
-
-def _split(x: Any) -> tuple[Any, np.ndarray]:
-    return (x.base, x.pattern) if isinstance(x, Grouped) else (0, np.asarray(x))
 
 
 def _arrays_in(args: Any) -> Any:

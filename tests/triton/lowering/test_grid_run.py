@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
+from kernbench.host.device.grid_run import GridRun
 from kernbench.host.device.kernels import Kernels
+from kernbench.machine.variants import Variants
+from kernbench.runs.bench import find_bench
+from kernbench.runs.recording import record
 from tests.triton.rig import add, multiply, run
 
 CASES = [
@@ -49,3 +53,27 @@ def test_live_equals_recorded_and_flit_equals_hybrid(which, parameters):
 def test_loads_run_ahead_by_the_stages_of_their_loop():
     times = [run(multiply, {"k": 512, "stages": stages}).pe_exec_ns for stages in (1, 2)]
     assert times[1] < times[0]
+
+
+def test_programs_that_do_the_same_have_one_script(monkeypatch):
+    found = []
+    prepare = GridRun._record
+
+    def noted(self, programs):
+        prepare(self, programs)
+        found.append((programs, len(self._scripts.scripts)))
+
+    monkeypatch.setattr(GridRun, "_record", noted)
+    run(multiply, {"m": 256, "n": 256, "k": 64})
+    run(multiply, {"m": 250, "n": 256, "k": 64})
+    run(add, {"n": 512 * 40 - 1})
+    assert found == [(64, 1), (64, 2), (40, 2)]
+
+
+def test_a_machine_of_other_figures_shares_the_recording():
+    variants = Variants("tiny", {})
+    recording = record(find_bench(multiply), variants.base, find_bench(multiply).parameters, range(1))
+    faster = {"hbm.channel_gbs": 64.0, "pe_tcm.read_gbs": 1024.0}
+    assert recording is not None
+    shared = recording.list_metrics(variants.machine(faster))
+    assert shared["pe_exec_ns"] == run(multiply, overrides=faster).pe_exec_ns < run(multiply).pe_exec_ns

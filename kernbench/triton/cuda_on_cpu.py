@@ -1,0 +1,82 @@
+"""A device named `cuda` that is ours: files of Triton ask torch for it, and their tensors stay on the CPU.
+
+torch is imported only if it is installed; a file that needs it and has it not is told so by its own import.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+
+@contextmanager
+def cuda_on_cpu() -> Iterator[None]:
+    """Let torch know a device `cuda` in the block, whose tensors are on the CPU."""
+    if importlib.util.find_spec("torch") is None:
+        yield
+        return
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class OnCPU(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return _on_cpu(torch, func, args, kwargs or {})
+
+    with ExitStack() as stack:
+        for name, value in _cuda().items():
+            stack.enter_context(patch.object(torch.cuda, name, value))
+        stack.enter_context(OnCPU())
+        yield
+
+
+def _on_cpu(torch: Any, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    name = getattr(func, "__name__", "")
+    if func is torch.Tensor.cuda:
+        return args[0]
+    if func is torch.Tensor.is_cuda.__get__:
+        return True
+    if func is torch.Tensor.device.__get__:
+        return torch.device("cuda", 0)
+    if func is torch.Tensor.get_device:
+        return 0
+    if name == "pin_memory":
+        return args[0]
+    kwargs = {key: _place(torch, value) if key == "device" else value for key, value in kwargs.items()}
+    if kwargs.pop("pin_memory", None):
+        pass
+    if func is torch.Tensor.to:
+        args = (args[0], *(_place(torch, one) for one in args[1:]))
+    if name == "Generator":
+        args = ()
+    return func(*args, **kwargs)
+
+
+def _place(torch: Any, device: Any) -> Any:
+    """The CPU for a device named cuda, or for its number."""
+    if isinstance(device, torch.device):
+        return torch.device("cpu") if device.type == "cuda" else device
+    if isinstance(device, str) and device.startswith("cuda"):
+        return torch.device("cpu")
+    return torch.device("cpu") if type(device) is int else device
+
+
+def _cuda() -> dict[str, Any]:
+    """What files ask of `torch.cuda`."""
+    properties = SimpleNamespace(
+        name="KernBench", major=8, minor=0, multi_processor_count=8, total_memory=1 << 34, warp_size=32,
+        max_threads_per_multi_processor=2048, shared_memory_per_block_optin=1 << 20,
+    )  # fmt: skip
+    nothing = lambda *_, **__: None  # noqa: E731
+    return {
+        "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0, "synchronize": nothing,
+        "set_device": nothing, "empty_cache": nothing, "get_device_capability": lambda *_: (8, 0),
+        "get_device_name": lambda *_: "KernBench", "get_device_properties": lambda *_: properties,
+        "device": lambda *_: nullcontext(), "device_of": lambda *_: nullcontext(), "stream": lambda *_: nullcontext(),
+        "current_stream": lambda *_: SimpleNamespace(cuda_stream=0, synchronize=nothing), "manual_seed": nothing,
+        "manual_seed_all": nothing, "max_memory_allocated": lambda *_: 0, "reset_peak_memory_stats": nothing,
+        "memory_allocated": lambda *_: 0, "is_bf16_supported": lambda *_, **__: True,
+    }  # fmt: skip
