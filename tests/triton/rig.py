@@ -3,8 +3,8 @@
 import numpy as np
 
 from kernbench import DPPolicy, bench
+from kernbench.frontends.run import run_bench
 from kernbench.host.messages import KernelLaunch, TensorArg
-from kernbench.runs.run import run_bench
 from kernbench.triton.lowering.dealing import Dealing
 
 F16, F32 = np.dtype(np.float16), np.dtype(np.float32)

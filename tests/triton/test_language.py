@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench import DPPolicy, InputError, KernelError, bench
-from kernbench.runs.run import run_bench
+from kernbench.frontends.run import run_bench
 from kernbench.triton.language.modules import importable
 
 with importable():

@@ -9,7 +9,7 @@ import pytest
 
 from kernbench import DPPolicy, InputError, KernelError, bench
 from kernbench.errors import LimitError
-from kernbench.runs.run import run_bench
+from kernbench.frontends.run import run_bench
 from kernbench.triton.language.modules import importable
 
 with importable():
