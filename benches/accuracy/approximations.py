@@ -65,7 +65,7 @@ def tile_of_rows(torch, *, by_rows=False):
 
 
 def compare_tiles() -> list[Point]:
-    """A tile of 32 rows of 128 B, each of which is elsewhere."""
+    """A tile of 32 rows of 128 B in a wider matrix."""
     ours, theirs = (kernbench.run(tile_of_rows, "tiny", parameters={"by_rows": rows}) for rows in (False, True))
     return [Point(f"{ROWS} x {COLUMNS} of f16", ours.pe_exec_ns, theirs.pe_exec_ns)]
 

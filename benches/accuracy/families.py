@@ -142,7 +142,7 @@ FAMILIES = (
         "Whether weights are loaded beside other work: charging each load is the nearest of three mechanisms. Latency of HBM.",
         lambda: evaluated("tpu", ("simulated_ns", "measured_ns"), ("layer", "tokens")),
         rules=(
-            Rule(("mlp", "lm_head"), 1, "400 to 1,000 tokens: a load of weights costs 256 cycles, which the chip hides in part"),
+            Rule(("mlp", "lm_head"), 1, "400 to 1,000 tokens: a load of weights costs 256 cycles, which the chip partly hides"),
             Rule(("lm_head", "mlp"), -1, "about 2,000 tokens: measured times have steps, as of tiles of tokens"),
         ),
     ),

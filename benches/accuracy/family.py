@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Why cases are outliers: those whose case contains one of some texts, and which have a sign."""
+    """Why cases are outliers: those with one of some texts in their case and an error of a sign."""
 
     texts: Sequence[str]
     sign: int  # 1: too slow, -1: too fast, 0: either

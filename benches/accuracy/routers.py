@@ -1,4 +1,4 @@
-"""Batches of packets whose last cycles BookSim 2 has told, on three routers.
+"""Batches of packets on three routers, with their last cycles in BookSim 2.
 
 N. Jiang et al., "A detailed and flexible cycle-accurate network-on-chip simulator", ISPASS 2013: 8 x 8 mesh, dimension order,
 iSLIP with one iteration; our own runs of it. Each node makes a packet a cycle until its list is used up.

@@ -174,6 +174,7 @@ class Convolution:
     "tanto-conv-blocks",
     "Convolution as a product: windows from L1, blocks of weights by multicast, results in L1",
     fields=find_fields,
+    system="tanto",
     choices={"dtype_w": FORMATS, "dtype_y": FORMATS, "math_fidelity": FIDELITIES},
 )
 def conv_blocks(
