@@ -12,7 +12,7 @@ DOCUMENTED := $(VENV)/.documented
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick test soak fuzz faults lint mutants page bench bench-reference golden docs clean
+.PHONY: help setup run quick test soak fuzz faults lint mutants page bench bench-reference accuracy golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
@@ -58,6 +58,9 @@ bench: $(INSTALLED)  ## measure how fast the simulator itself is, against result
 
 bench-reference: $(INSTALLED)  ## measure and make that the reference
 	$(BIN)/python -m benches.perf --rewrite
+
+accuracy: $(INSTALLED)  ## compare with what others measured, and write docs/accuracy.md; read the difference before you keep it
+	$(BIN)/python -m benches.accuracy
 
 golden: $(INSTALLED)  ## renew op-log digests, outputs that pages show and reference pages; read the difference before you keep it
 	$(BIN)/python -m tests.golden

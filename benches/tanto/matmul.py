@@ -311,8 +311,8 @@ class Product:
         shards = self.layout == "l1"
         reader = Kernel(self.program, grid, READER, "matmul_a_shards.cpp" if shards else "matmul_a.cpp")
         writer = Kernel(self.program, grid, WRITER, "matmul_b.cpp")
-        math = Kernel(self.program, grid, MATH, "matmul.cpp")
-        math.set_args(grid, [self.pa, self.pb, self.sums, self.pc, *sizes, *parts])
+        math = Kernel(self.program, grid, MATH, "matmul.cpp", [0])
+        math.set_args(grid, [self.pa, self.pa, self.pb, self.sums, self.pc, *sizes, *parts])
         ready_a, valid_a, ready_b, valid_b, sent = (Semaphore(self.program, self.reach) for _ in range(SEMAPHORES))
         columns = [self.places.physical((x, 0))[0] for x in range(shares.columns)] if shares.spread == "grid" else []
         for core, (column, row) in shares.cores():

@@ -37,6 +37,7 @@ FORMATS = {"BFLOAT16": "bfloat16", "BFLOAT8_B": "bfloat8_b", "BFLOAT4_B": "bfloa
 KINDS = {"matmul": r"Matmul", "binary": r"Binary", "unary": r"Unary", "typecast": r"Typecast", "conv": r"Conv"}
 NEEDED = ("capture", "chip", "op", "cores", "in0_shape", "in0_dtype", "in0_memory", "out_dtype", "kernel_ns_median")
 MOST_FRAME = 8
+WINDOWS, IMAGE_WIDTH = (1, 3, 5, 7), 64  # captures tell the area of images alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +229,32 @@ def _elementwise(operation: Operation, shapes: list[list[int]], grid: tuple[int,
     return Operation(operation.kind, row, operation.topology, "tanto-unary", parameters)
 
 
+# Convolutions
+
+
 def _convolution(operation: Operation, shapes: list[list[int]], grid: tuple[int, int]) -> Operation:
-    del shapes, grid
-    return _left_out(operation, "convolutions")
+    row, (image, weights) = operation.row, shapes
+    pixels = prod(_shape(row.get("out_shape"))[:3])
+    if not weights or not pixels:
+        return _left_out(operation, "no weights or no shape of the result")
+    if reason := _unfit(row, "in0", "in1", "out"):
+        return _left_out(operation, reason)
+    if row["in0_memory"] != "L1_HEIGHT_SHARDED" or row["in0_dtype"] != "BFLOAT16":
+        return _left_out(operation, "an image that is not sharded by rows")
+    channels, depth = image[3], weights[2]
+    parameters: dict[str, Any] = {
+        "height": -(-pixels // IMAGE_WIDTH),
+        "width": IMAGE_WIDTH,
+        "channels": channels,
+        "filters": weights[3],
+        "window": min(WINDOWS, key=lambda side: abs(side * -(-side * channels // SIDE) * SIDE - depth)),
+        "grid_x": grid[0],
+        "grid_y": -(-row["cores"] // grid[0]),
+        "dtype_w": FORMATS[row["in1_dtype"]],
+        "dtype_y": FORMATS[row["out_dtype"]],
+        "math_fidelity": (row.get("fidelity") or "chip").lower(),
+    }
+    return Operation(operation.kind, row, operation.topology, "tanto-conv-blocks", parameters)
 
 
 _MAKE = {

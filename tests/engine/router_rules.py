@@ -10,23 +10,12 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
+from benches.accuracy.routers import ROUTERS
 from kernbench.machine import load_machine
 from kernbench.traffic.flows import Flows, parse_flows
 from kernbench.traffic.run import run_flows
 
 NODES, FLIT_BYTES = 64, 256
-ROUTERS: dict[str, dict[str, Any]] = {
-    "one channel": {"virtual_channels": 1, "buffer_flits": 8},
-    "four channels": {"virtual_channels": 4, "buffer_flits": 16},
-    "eight channels": {
-        "virtual_channels": 8,
-        "buffer_flits": 8,
-        "credit_ns": 2,
-        "speculative": False,
-        "reuse": "tail_credit",
-        "input_speedup": 2,
-    },
-}
 
 
 def list_batches() -> list[Flows]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benches.accuracy.routers import RECORDED, ROUTERS, flows_of, texts_of
 from kernbench.engine import Session, progress
 from kernbench.engine import session as session_module
 from kernbench.errors import DeadlockError, LimitError, RunError
@@ -26,33 +27,10 @@ from tests.engine.difference import describe_difference, describe_waits, find_di
 from tests.engine.fresh import draw_seeds
 from tests.engine.invariants import find_broken
 from tests.engine.random_programs import draw_program
-from tests.engine.router_rules import ROUTERS
 from tests.naive.engine import NaiveEngine
 
 FLIT = 256
 LOOK = 97  # events between two looks at the memory
-DESTINATIONS = {
-    "ring": (lambda node: [(node + 1) % 64] * 256, 1),
-    "bitcomp": (lambda node: [63 - node] * 256, 1),
-    "all to all, shifted": (lambda node: [(node + n) % 64 for n in range(1, 64)], 4),
-    "all to all, in order": (lambda node: [other for other in range(64) if other != node], 16),
-}
-# The last cycle, and the sum of the last cycles of all pairs, of BookSim 2 (N. Jiang et al., "A detailed and flexible
-# cycle-accurate network-on-chip simulator", ISPASS 2013): 8 x 8 mesh, dimension order, iSLIP, one iteration.
-RECORDED = [
-    ("ring", "one channel", 302, 17018),
-    ("ring", "four channels", 302, 17018),
-    ("ring", "eight channels", 348, 19192),
-    ("bitcomp", "one channel", 1571, 75012),
-    ("bitcomp", "four channels", 1536, 74120),
-    ("bitcomp", "eight channels", 2120, 100228),
-    ("all to all, shifted", "one channel", 918, 1690558),
-    ("all to all, shifted", "four channels", 684, 1359158),
-    ("all to all, shifted", "eight channels", 708, 1311998),
-    ("all to all, in order", "one channel", 5415, 11061177),
-    ("all to all, in order", "four channels", 4333, 7950534),
-    ("all to all, in order", "eight channels", 4070, 8006966),
-]
 
 
 def load(name: str = "mesh_8x8_credit", **fields):
@@ -66,13 +44,9 @@ def run(machine, *texts: str):
 @pytest.mark.parametrize(("batch", "router", "makespan", "total"), RECORDED)
 def test_a_batch_ends_in_the_recorded_cycles(batch, router, makespan, total):
     """Each node makes a packet a cycle until its list is used up."""
-    destinations, flits = DESTINATIONS[batch]
-    pairs = [(node, other, at) for node in range(64) for at, other in enumerate(destinations(node))]
-    result = run(
-        load(packet_flits=64, **ROUTERS[router]), *(f"{src}:{dst}:{flits * FLIT}@{at}" for src, dst, at in pairs)
-    )
+    result = run(load(packet_flits=64, **ROUTERS[router]), *texts_of(batch))
     last: dict[tuple[int, int], int] = {}
-    for (src, dst, _), end_fs in zip(pairs, result.end_fs.tolist(), strict=True):
+    for (src, dst, _), end_fs in zip(flows_of(batch), result.end_fs.tolist(), strict=True):
         last[src, dst] = max(last.get((src, dst), 0), end_fs)
     assert result.makespan_ns == makespan
     assert sum(last.values()) == total * 10**6

@@ -18,7 +18,7 @@ CHIPS = "wormhole_n150,blackhole_p150"
 def test_short_operations_are_in_order() -> None:
     found = evaluate_chips(CHIPS, longest_ns=30_000)
     assert found.schema == polars.Schema(COLUMNS)
-    assert set(found["operation"]) == {"published", "matmul", "binary", "unary", "typecast"}
+    assert set(found["operation"]) == {"published", "matmul", "conv", "binary", "unary", "typecast"}
     assert found["measured_ns"].max() == pytest.approx(28_461)
     assert find_errors(found["simulated_ns"].to_list(), found["measured_ns"].to_list()).ordered > 0.85
     assert [line.partition(", ")[0] for line in summarise(found).splitlines()][-2:] == [

@@ -56,6 +56,10 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
     ("tanto-attention", {"queries": 64, "keys": 64, "head": 32}),
     ("tanto-conv", {"height": 8, "width": 16}),
     ("tanto-conv", {"height": 8, "width": 16, "channels": 64, "filters": 64, "band": True, "relu": False}),
+    ("tanto-conv-blocks", {"height": 8, "width": 16}),
+    ("tanto-conv-blocks", {"height": 8, "width": 16, "channels": 1024, "filters": 224}),  # several blocks side by side
+    ("tanto-conv-blocks", {"height": 20, "width": 16, "channels": 8, "window": 7, "dtype_w": "bfloat8_b"}),
+    ("tanto-conv-blocks", {"height": 30, "width": 7, "filters": 320, "window": 1, "dtype_y": "bfloat8_b"}),
     ("tanto-depthwise", {"height": 8, "width": 16}),
     ("tanto-pool", {"height": 16, "width": 16}),
 ]
@@ -112,6 +116,14 @@ def test_functions_of_the_vector_unit(function: str) -> None:
         ("tanto-unary", {"cores": 3, "grid_x": 2}, "cores is 3; give at most 2, or a multiple of it up to 4"),
         ("tanto-unary", {"grid_x": 3}, "grid_x is 3; give 1 to 2, or 0 for all columns"),
         ("tanto-unary", {"frame": 9}, "frame is 9 and tiles 16; frames have 1 to 8 tiles"),
+        ("tanto-conv-blocks", {"window": 2}, "window is 2; give an odd number such as 1 or 3"),
+        ("tanto-conv-blocks", {"channels": 0}, "channels is 0; give 1 or more"),
+        (
+            "tanto-conv-blocks",
+            {"channels": 4096, "filters": 512},
+            "bytes of L1, a core has 1,499,136; give more cores, fewer channels or fewer filters",
+        ),
+        ("tanto-conv-blocks", {"grid_x": 3}, "a grid of 3 x 2 cores does not fit on 2 x 2"),
         ("tanto-conv", {"filters": 300}, "filters is 300; give a multiple of 32 up to 256"),
     ],
 )

@@ -1,4 +1,7 @@
 // Products of blocks of tiles. A block of C is made in parts that fit into the slots; between the blocks of K the sums wait in L1.
+// With `tilizes` blocks of A are made of rows of elements first, which come 32 at a time.
+param<uint32> tilizes;
+
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
 }
@@ -29,6 +32,16 @@ void multiply(
     }
 }
 
+void tilize(pipe<T> rows, pipe<T> pa, uint32 height, uint32 depth) {
+    pa.reserve_back();
+    for (uint32 i = 0; i < height; i++) {
+        rows.wait_front();
+        tilize_block(rows, depth, pa);
+        rows.pop_front();
+    }
+    pa.push_back();
+}
+
 void pack(math<T> acc, pipe<T> into, uint32 tiles) {
     for (uint32 slot = 0; slot < tiles; slot++) {
         acc.pack(slot, into);
@@ -36,6 +49,7 @@ void pack(math<T> acc, pipe<T> into, uint32 tiles) {
 }
 
 void kernel(
+        pipe<T> rows_of_a,
         pipe<T> pa,
         pipe<T> pb,
         pipe<T> sums,
@@ -48,7 +62,10 @@ void kernel(
         uint32 block_n,
         uint32 part_m,
         uint32 part_n) {
-    bool is_one_part = part_m >= block_m && part_n >= block_n;
+    bool is_one_part = tilizes == 0 && part_m >= block_m && part_n >= block_n;
+    if (tilizes != 0) {
+        rows_of_a.set_frame(block_k);
+    }
     pa.set_frame(block_m * block_k);
     pb.set_frame(block_k * block_n);
     sums.set_frame(part_m * part_n);
@@ -73,6 +90,9 @@ void kernel(
             }
             for (uint32 k = 0; k < k_tiles; k += block_k) {
                 uint32 depth = least(block_k, k_tiles - k);
+                if (tilizes != 0) {
+                    tilize(rows_of_a, pa, height, depth);
+                }
                 pa.wait_front();
                 pb.wait_front();
                 for (uint32 i = 0; i < height; i += part_m) {

@@ -1,0 +1,174 @@
+"""The families of cases, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import kernbench
+from benches.accuracy.family import Family, Point, Rule
+from benches.accuracy.routers import RECORDED, ROUTERS, texts_of
+
+CALIBRATION = (  # of the default machine: a flow, and its published ns
+    ("sip0.cube0.pe0:sip0.cube0.pe0:16KiB", 77),
+    ("sip0.cube0.pe0:sip1.cube0.pe0:16KiB", 409),
+    ("host:sip0.cube0.pe0:64KiB", 545),
+    ("host:sip0.cube0.pe0:1MiB", 8230),
+)
+
+
+def calibrate() -> list[Point]:
+    """The four published latencies of the default machine."""
+    return [Point(flow, kernbench.probe(flows=[flow]).makespan_ns, published) for flow, published in CALIBRATION]
+
+
+def run_batches() -> list[Point]:
+    """The last cycles of batches on routers with credits; a cycle is 1 ns."""
+    return [
+        Point(
+            f"{batch}, {router}",
+            kernbench.probe(
+                "mesh_8x8_credit",
+                flows=texts_of(batch),
+                overrides={"packet_flits": 64, **ROUTERS[router]},
+                mode="flit",
+            ).makespan_ns,
+            cycles,
+        )
+        for batch, router, cycles, _ in RECORDED
+    ]
+
+
+def evaluated(name: str, columns: tuple[str, str], words: Sequence[str], **settings: Any) -> list[Point]:
+    """The points of an evaluation: ours and theirs in two columns, the case of others."""
+    rows = kernbench.evaluate(name, settings=settings).table.to_dicts()
+    return [Point(" ".join(str(row[word]) for word in words), row[columns[0]], row[columns[1]]) for row in rows]
+
+
+def run_chips(operations: str) -> list[Point]:
+    """Operations on chips."""
+    words = ("topology", "operation", "case", "cores", "layout", "fidelity")
+    return evaluated("chips", ("simulated_ns", "measured_ns"), words, operations=operations)
+
+
+PACKER = "the chip's packer adds up sums in L1, which Tanto cannot say; here they are copied back for each block of K"
+DRAM = "the chip's DRAM serves pages of a tile to many cores at about half of its peak; here they get more"
+
+FAMILIES = (
+    Family(
+        "calibration",
+        "Calibration of the default machine",
+        "latency of single transfers on an idle `sip_2x4x4`",
+        "four published latencies (KernBench architecture, default machine)",
+        "kernbench probe --flow sip0.cube0.pe0:sip1.cube0.pe0:16KiB",
+        "Everything but these four latencies: nobody has built this machine. Two figures are chosen to meet the second.",
+        calibrate,
+        quick=True,
+    ),
+    Family(
+        "routers",
+        "Routers with credits",
+        "the last cycle of batches of packets on an 8 × 8 mesh of routers with finite buffers, four patterns on three routers",
+        "BookSim 2, a cycle-accurate simulator (our own runs)",
+        "python -m pytest tests/engine/test_credit_network.py",
+        "Other topologies than meshes and tori, adaptive routing, and silicon: BookSim is itself a model.",
+        run_batches,
+        quick=True,
+    ),
+    Family(
+        "published products",
+        "Published matrix products on chips",
+        "cycles of `tanto-matmul` on `wormhole_n150` and `blackhole_p150`",
+        "tenstorrent/tt-metal, tech_reports/GEMM_FLOPS (half of the published rows)",
+        "kernbench evaluate chips --set operations=published",
+        "The programs that were measured: sizes of blocks here follow from the bench's own rule.",
+        lambda: run_chips("published"),
+        rules=(
+            Rule(("hifi2", "lofi", "l1"), 0, "the measured program and its blocks are not known; here both follow from a rule"),
+            Rule(("hifi4",), -1, "a small product: what is not known of the program weighs most"),
+        ),
+    ),
+    Family(
+        "products of networks",
+        "Matrix products of networks on chips",
+        "kernel times of matrix products in captures of whole networks",
+        "tenstorrent/tt-perf-report, tests/data (half of its settings)",
+        "kernbench evaluate chips --set operations=matmul",
+        "Clocks and firmware of the captures, and the programs where the library chose them.",
+        lambda: run_chips("matmul"),
+        rules=(
+            Rule(("l1", "25312x1792"), 1, PACKER),
+            Rule(("1x1x32x",), -1, "32 rows alone: the library reads tiles of B one by one, in a way of its own"),
+            Rule(("blackhole",), -1, DRAM),
+        ),
+    ),
+    Family(
+        "convolutions of networks",
+        "Convolutions of networks on chips",
+        "kernel times of convolutions in captures of whole networks",
+        "tenstorrent/tt-perf-report, tests/data (half of its settings)",
+        "kernbench evaluate chips --set operations=conv",
+        "Sides and strides of the images: captures tell their areas alone.",
+        lambda: run_chips("conv"),
+        rules=(
+            Rule(("x8 ", "x64 ", "x32 ", "x128 "), 1, PACKER),
+            Rule(("conv",), -1, "gathering of windows is overlapped with products here; the library does less of it at once"),
+        ),
+    ),
+    Family(
+        "elementwise",
+        "Element-wise operations of networks on chips",
+        "kernel times of sums, functions and changes of format in captures of whole networks",
+        "tenstorrent/tt-perf-report, tests/data (half of its settings)",
+        "kernbench evaluate chips --set operations=binary,unary,typecast",
+        "Which function a unary operation is, and what further operands of a sum do.",
+        lambda: run_chips("binary,unary,typecast"),
+        rules=(
+            Rule(("2112x1792",), -1, "a third operand, of which captures do not say what is done with it"),
+            Rule(("1x1x32x32", "25312x32"), -1, "a broadcast operand, which the library reads again for each tile"),
+            Rule(("unary",), -1, "captures do not say which function it was; here it is the quickest"),
+            Rule(("sharded",), 0, "a few microseconds: the start of a kernel, which is not modelled, weighs most"),
+            Rule(("1x1x32x",), 0, "one to three tiles a core: the start of a kernel, which is not modelled, weighs most"),
+            Rule(("110",), 0, DRAM),
+        ),
+    ),
+    Family(
+        "systolic",
+        "Layers on a systolic machine",
+        "kernel times of the MLP and of the product with the vocabulary of Llama-3.1-8B on `tpu_v6e`, 1 to 2,048 tokens",
+        "casys-kaist/LLMServingSim, one TPU v6e (half of its rows)",
+        "kernbench evaluate tpu",
+        "Whether weights are loaded beside other work: charging each load is the nearest of three mechanisms. Latency of HBM.",
+        lambda: evaluated("tpu", ("simulated_ns", "measured_ns"), ("layer", "tokens")),
+        rules=(
+            Rule(("mlp", "lm_head"), 1, "400 to 1,000 tokens: a load of weights costs 256 cycles, which the chip partly hides"),
+            Rule(("lm_head", "mlp"), -1, "about 2,000 tokens: measured times have steps, as of tiles of tokens"),
+        ),
+    ),
+    Family(
+        "collectives",
+        "Collectives",
+        "latency of all-reduces of 16 KiB on `sip_2x4x4` with six SIPs, by topology, root and algorithm",
+        "the lower bound of each algorithm, not a measurement: an error says how far above its bound it ends",
+        "kernbench evaluate allreduce --set bytes_per_pe=16KiB",
+        "Measured times: nobody has published any of this machine. Contention and start-up are above the bound by right.",
+        lambda: evaluated(
+            "allreduce",
+            ("latency_ns", "bound_ns"),
+            ("sip_topology", "algorithm", "root", "buffer_kind", "bytes_per_pe"),
+            bytes_per_pe="16KiB",
+        ),
+        rules=(Rule((" ",), 1, "a bound has no start-up of steps, no waiting for neighbours and no contention"),),
+    ),
+)  # fmt: skip
+
+
+def find_family(name: str) -> Family:
+    """A family by name."""
+    return next(family for family in FAMILIES if family.name == name)
+
+
+def image_of(family: Family) -> Path:
+    """The plot of a family, from the documentation's folder."""
+    return Path("images", f"accuracy-{family.name.replace(' ', '-')}.svg")
