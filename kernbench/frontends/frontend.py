@@ -119,9 +119,14 @@ class Workload(ABC):
             for name, default in self.parameters.items()
         ]
 
-    def read_environment(self, environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, object]]:
-        """The parameters and the fields of the topology that variables set. Errors: InputError."""
-        del environment
+    def read_environment(
+        self, environment: Mapping[str, str], given: Mapping[str, object]
+    ) -> tuple[dict[str, str], dict[str, object]]:
+        """The parameters and the fields of the topology that variables set, without parameters that are given.
+
+        Errors: InputError.
+        """
+        del environment, given
         return {}, {}
 
     def make_whole(self, parameters: Mapping[str, object]) -> dict[str, object]:

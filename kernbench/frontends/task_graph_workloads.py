@@ -171,9 +171,11 @@ class TaskGraphWorkload(Workload):
             for row in Workload.parameter_rows(self)
         ]
 
-    def read_environment(self, environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, object]]:
+    def read_environment(
+        self, environment: Mapping[str, str], given: Mapping[str, object]
+    ) -> tuple[dict[str, str], dict[str, object]]:
         """As of `Workload`: the variables of the runtime."""
-        named = environment.get(CASE_VARIABLE)
+        named = None if CASE in given else environment.get(CASE_VARIABLE)
         if named is not None and named not in self.of.cases:
             raise InputError(
                 f"{CASE_VARIABLE}={shorten(named)} names no case of the bench{suggest(named, self.of.cases)}; unset it, or "

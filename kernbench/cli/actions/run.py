@@ -123,7 +123,7 @@ def _prepare(asked: Asked, limits: RunLimits, watched: _Watched) -> list[Prepare
             if each.record is not first.record:
                 kinds = f"{first.name} is a {first.record.title} and {each.name} a {each.record.title}"
                 raise InputError(f"{kinds}; run them one by one")
-        own, fields = first.read_environment(os.environ)
+        own, fields = first.read_environment(os.environ, parameters)
         options = RunOptions(
             asked.mode,
             False,
