@@ -184,8 +184,8 @@ class Lowering:
 def _check_chip(machine: Machine) -> TensixPlaces:
     if not isinstance(machine.places, TensixPlaces):
         raise InputError(
-            f"machine {machine.name} is of family {machine.family!r}; what uses the networks of a chip runs on family 'tensix', "
-            "such as wormhole_n150"
+            f"machine {machine.name} is of family {machine.family!r}; what uses the networks of a chip runs on family "
+            "'tensix', such as wormhole_n150"
         )
     return machine.places
 
