@@ -35,6 +35,15 @@ def test_a_table_for_many(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[4].startswith("mean absolute error ")
 
 
+def test_several_files_follow_one_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", "--noc-trace", "traces/c.json", "traces/a.json"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:4]] == ["c", "a"]
+    assert main(["probe", "traces/a.json"]) == 2
+    assert capsys.readouterr().err == (
+        "error: probe takes files by an option, and got traces/a.json; give --flows FILE or --noc-trace FILE\n"
+    )
+
+
 def test_one_trace_by_link(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", "--noc-trace", "traces/a.json", "-t", "wormhole_n150", "--closed-loop"]) == 0
     text = capsys.readouterr().out

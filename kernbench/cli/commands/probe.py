@@ -13,12 +13,13 @@ from click.core import ParameterSource
 
 from kernbench.cli.commands import options
 from kernbench.cli.names import completion
-from kernbench.errors import InputError
+from kernbench.errors import InputError, shorten
 
 OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
 
 
 @click.command("probe")
+@click.argument("more_traces", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option(
     "--flow",
     "texts",
@@ -83,6 +84,7 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
 @click.pass_context
 def command(
     context: click.Context,
+    more_traces: tuple[Path, ...],
     texts: tuple[str, ...],
     file: Path | None,
     noc_traces: tuple[Path, ...],
@@ -113,6 +115,11 @@ def command(
     from kernbench.cli.names.assignment import read_fields
     from kernbench.cli.output.files import check_forms
 
+    if more_traces and not noc_traces:
+        raise InputError(
+            f"probe takes files by an option, and got {shorten(str(more_traces[0]))}; give --flows FILE or --noc-trace FILE"
+        )
+    noc_traces = (*noc_traces, *more_traces)  # as a shell gives them for --noc-trace *.json
     if noc_traces and not (texts or file is not None or pattern is not None or explain or trace is not None):
         from kernbench.cli.probe.noc_traces import probe_noc_traces
 

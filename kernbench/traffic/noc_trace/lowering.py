@@ -26,7 +26,6 @@ from kernbench.machine.families.tensix.places import (
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.ops import NONE
 from kernbench.program.program import Program
-from kernbench.tanto.timing.lowering import check_chip
 from kernbench.tanto.timing.transfer_costs import TransferCosts
 from kernbench.traffic.noc_trace.events import NOTE_CYCLES, Place
 from kernbench.units import FS_PER_NS
@@ -98,7 +97,7 @@ class Lowering:
     """The device program of some processors of a chip."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine, self.places = machine, check_chip(machine)
+        self.machine, self.places = machine, _check_chip(machine)
         self.program = Program(machine)
         self.banks = _find_banks(machine, self.places)
         figures = machine.figures
@@ -177,9 +176,18 @@ class Lowering:
         if not (0 <= x < grid.width and 0 <= y < grid.height):
             return f"({x}, {y}) is off the chip; {self.machine.name} has places (0, 0) to ({grid.width - 1}, {grid.height - 1})"
         return (
-            f"there is no memory at ({x}, {y}) of {self.machine.name}; if a core of your chip is there, name the rows or "
-            "columns that are switched off, as in --set harvested_rows=[4,5]"
+            f"there is no memory at ({x}, {y}) of {self.machine.name}; give the --topology of the chip of the trace, or the "
+            "rows or columns that are switched off on it, as in --set harvested_rows=[4,5]"
         )
+
+
+def _check_chip(machine: Machine) -> TensixPlaces:
+    if not isinstance(machine.places, TensixPlaces):
+        raise InputError(
+            f"machine {machine.name} is of family {machine.family!r}; what uses the networks of a chip runs on family "
+            "'tensix', such as wormhole_n150"
+        )
+    return machine.places
 
 
 def _find_banks(machine: Machine, places: TensixPlaces) -> dict[Place, int]:

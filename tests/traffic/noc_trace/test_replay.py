@@ -155,8 +155,8 @@ def test_finite_buffers_say_what_was_waited_for(tmp_path: Path) -> None:
         ),
         (
             event("READ", 0, (1, 10), to=(1, 1), num_bytes=64),
-            "row 1: there is no memory at (1, 10) of wormhole_n150; if a core of your chip is there, name the rows or "
-            "columns that are switched off, as in --set harvested_rows=[4,5]",
+            "row 1: there is no memory at (1, 10) of wormhole_n150; give the --topology of the chip of the trace, or the "
+            "rows or columns that are switched off on it, as in --set harvested_rows=[4,5]",
         ),
         (
             event("WRITE_MULTICAST", 0, num_bytes=64, mcast_start_x=1, mcast_start_y=1, mcast_end_x=10, mcast_end_y=1),
@@ -189,7 +189,9 @@ def test_the_rest_of_a_directory_runs(tmp_path: Path) -> None:
 
 def test_other_machines_are_refused(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "a.json", *reading((2, 1), (1, 1)))
-    with pytest.raises(InputError, match="is of family 'mesh'"):
+    with pytest.raises(
+        InputError, match="mesh_8x8 is of family 'mesh'; what uses the networks of a chip runs on family 'tensix', such"
+    ):
         replay_traces([path], "mesh_8x8")
 
 
