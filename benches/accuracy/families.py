@@ -48,7 +48,7 @@ def evaluated(name: str, columns: tuple[str, str], words: Sequence[str], **setti
 
 def run_chips(operations: str) -> list[Point]:
     """Operations on chips."""
-    words = ("topology", "operation", "case", "cores", "layout", "fidelity")
+    words = ("capture", "topology", "operation", "case", "cores", "layout", "fidelity")
     return evaluated("chips", ("simulated_ns", "measured_ns"), words, operations=operations)
 
 

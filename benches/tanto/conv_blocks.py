@@ -30,6 +30,7 @@ from kernbench.tanto.formats import find_format
 from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
 
 FORMATS = ("bfloat16", "bfloat8_b")
+SUMS = ("bfloat16", "float32")
 FIDELITIES = ("chip", "lofi", "hifi2", "hifi3", "hifi4")
 SLOTS = 8  # of 16 bits
 LEAST = 0.999  # correlation: sums wait as bfloat16 between the rows of the window
@@ -48,7 +49,7 @@ def count(side: int, part: int) -> int:
 class Convolution:
     """The program of a convolution."""
 
-    def __init__(self, tanto, shape, filters, window, grid, formats) -> None:
+    def __init__(self, tanto, shape, filters, window, grid, formats, sums) -> None:
         self.device, self.window, self.filters = tanto.device, window, filters
         self.height, self.width, self.channels = shape
         pixels = count(self.height * self.width, SIDE)  # in tiles
@@ -59,6 +60,8 @@ class Convolution:
         self.row = (self.width + window - 1) * self.channels  # elements of a row with its margins
         self.rows = count(self.width - 1 + self.m * SIDE, self.width) + window - 1
         self.formats = tuple(find_format(one) for one in formats)
+        self.sums = find_format(sums)
+        self.slots = SLOTS * 2 // self.sums.storage.itemsize
         self._choose_block()
         self._make()
 
@@ -78,8 +81,8 @@ class Convolution:
     def _cut(self, block_m: int, block_n: int) -> None:
         """Cut what a core makes into blocks, and those into parts."""
         self.block_m, self.block_n = block_m, block_n
-        self.part_n = count(block_n, count(block_n, SLOTS))
-        self.part_m = min(block_m, SLOTS // self.part_n)
+        self.part_n = count(block_n, count(block_n, self.slots))
+        self.part_m = min(block_m, self.slots // self.part_n)
         self.part = self.part_m * self.part_n
         self.heights = [min(block_m, self.m - at) for at in range(0, self.m, block_m)]
         self.widths = [min(block_n, self.n - at) for at in range(0, self.n, block_n)]
@@ -94,7 +97,7 @@ class Convolution:
         """The bytes of L1 that are taken."""
         image, weights, result = (one.bytes_of(TILE) for one in self.formats)
         gathered = count(self.rows * self.row, TILE) + (2 + self.block_m) * self.depth
-        sums = image * self.most * self.part
+        sums = self.sums.bytes_of(TILE) * self.most * self.part
         return image * gathered + sums + weights * 2 * self.depth * self.block_n + result * self.parts * self.part + 64
 
     def _make(self) -> None:
@@ -110,7 +113,7 @@ class Convolution:
         rows = Pipe(program, grid, INPUT, image, 2 * self.depth, self.depth)
         pa = Pipe(program, grid, INTERMED, image, self.block_m * self.depth, self.block_m * self.depth)
         pb = Pipe(program, reach, INPUT, weights, 2 * self.depth * self.block_n, self.depth * self.block_n)
-        sums = Pipe(program, grid, INTERMED, image, self.most * part, part)
+        sums = Pipe(program, grid, INTERMED, self.sums.name, self.most * part, part)
         pc = Pipe(program, grid, OUTPUT, result, parts * part, part, self.result)
         ready, valid = (Semaphore(program, reach) for _ in range(2))
         sizes = [self.m, k, self.n, self.block_m, self.depth, self.block_n]
@@ -175,7 +178,7 @@ class Convolution:
     "Convolution as a product: windows from L1, blocks of weights by multicast, results in L1",
     fields=find_fields,
     system="tanto",
-    choices={"dtype_w": FORMATS, "dtype_y": FORMATS, "math_fidelity": FIDELITIES},
+    choices={"dtype_w": FORMATS, "dtype_y": FORMATS, "sums": SUMS, "math_fidelity": FIDELITIES},
 )
 def conv_blocks(
     tanto,
@@ -188,6 +191,7 @@ def conv_blocks(
     grid_y=0,
     dtype_w="bfloat16",
     dtype_y="bfloat16",
+    sums="bfloat16",
     math_fidelity="chip",  # noqa: ARG001  # of `find_fields`
 ):
     """Pixels are shared by the cores; the image is bfloat16.
@@ -202,6 +206,7 @@ def conv_blocks(
         grid_y: rows of the grid of cores; 0: all of the chip
         dtype_w: format of the weights
         dtype_y: format of the result
+        sums: format of sums; half as many in 32 bits fit into the slots
         math_fidelity: phases of a product; chip: those of the topology
     """
     places = tanto.device.places
@@ -214,7 +219,7 @@ def conv_blocks(
     grid = grid_x or places.w, grid_y or places.h
     if not (0 < grid[0] <= places.w and 0 < grid[1] <= places.h):
         raise InputError(f"a grid of {grid[0]} x {grid[1]} cores does not fit on {places.w} x {places.h}")
-    made = Convolution(tanto, (height, width, channels), filters, window, grid, ("bfloat16", dtype_w, dtype_y))
+    made = Convolution(tanto, (height, width, channels), filters, window, grid, ("bfloat16", dtype_w, dtype_y), sums)
     image_format, weight_format, _ = made.formats
 
     def held(values: np.ndarray, fmt) -> np.ndarray:

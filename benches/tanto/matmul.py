@@ -51,6 +51,7 @@ DTYPES = ("bfloat16", "float16", "float32", "bfloat8_b", "bfloat4_b")
 FIDELITIES = ("chip", "lofi", "hifi2", "hifi3", "hifi4")
 LAYOUTS = ("dram", "l1")
 SPREADS = ("grid", "rows", "columns")
+SUMS = ("format", "float32")
 FRAMES = 2  # of the pipes of operands
 SEMAPHORES = 5
 NEAR = 1.05  # an estimate that is as good as the least: it knows nothing of contention
@@ -151,15 +152,18 @@ class Formats(NamedTuple):
     a: Format
     b: Format
     c: Format
+    sums32: bool  # sums are float32
 
     def bytes_of(self, a: int, b: int, c: int) -> int:
         """The bytes of some tiles of each."""
-        return sum(one.bytes_of(TILE) * tiles for one, tiles in zip(self, (a, b, c), strict=True))
+        return sum(one.bytes_of(TILE) * tiles for one, tiles in zip(self[:3], (a, b, c), strict=True))
 
     @property
     def slot(self) -> Format:
-        """The format of a math object: that of all three, else bfloat16."""
-        return self.a if len(set(self)) == 1 else find_format("bfloat16")
+        """The format of a math object: float32 for such sums, else that of all three, else bfloat16."""
+        if self.sums32:
+            return find_format("float32")
+        return self.a if self.a == self.b == self.c else find_format("bfloat16")
 
     @property
     def sums(self) -> Format:
@@ -187,7 +191,7 @@ class Estimate:
     def __init__(self, device, formats: Formats, layout: str) -> None:
         figures, grid = device.machine.figures, device.places.grid
         core, noc = device.machine.figures_of("tensix_core"), device.machine.figures_of("tensix_noc")
-        clock, tile = core["clock_ghz"], max(one.bytes_of(TILE) for one in formats)
+        clock, tile = core["clock_ghz"], max(one.bytes_of(TILE) for one in formats[:3])
         round_trip = (grid.width + grid.height) * noc["hop_ns"] + 4 * noc["interface_ns"] + 2 * noc["memory_ns"]
         # A block is read, its receivers are waited for, and it is sent.
         self.turn = (2 * round_trip + figures["tensix_dram.access_ns"]) * clock
@@ -273,7 +277,7 @@ class Product:
 
     def __init__(self, tanto, shares: Shares, blocks: Blocks, formats: Formats, layout: str) -> None:
         self.device, self.shares, self.blocks, self.layout = tanto.device, shares, blocks, layout
-        self.places, a, b, c = tanto.device.places, *(one.name for one in formats)
+        self.places, a, b, c = tanto.device.places, *(one.name for one in formats[:3])
         self.m, self.n = shares.m * shares.rows, shares.n * shares.columns  # tiles with those filled up
         self.program = Program(tanto.device, "matmul")
         self.grid, self.reach = (
@@ -380,6 +384,7 @@ class Product:
         "math_fidelity": FIDELITIES,
         "layout": LAYOUTS,
         "spread": SPREADS,
+        "sums": SUMS,
     },
     system="tanto",
 )
@@ -399,6 +404,7 @@ def matmul(
     math_fidelity="chip",  # noqa: ARG001  # of `find_fields`
     layout="dram",
     spread="grid",
+    sums="format",
 ):
     """Rows and columns of C are shared by the grid.
 
@@ -417,9 +423,10 @@ def matmul(
         math_fidelity: phases of a product; chip: those of the topology
         layout: where A and C are: dram, or l1 with a part of them in each core; B is in DRAM
         spread: what the cores share: grid, the rows and the columns of C; rows or columns, those alone
+        sums: float32 keeps sums in 32 bits, of which half as many fit into the slots; format: that of A, B and C
     """
     device = tanto.device
-    formats = Formats(*(find_format(one or dtype) for one in (dtype, dtype_b, dtype_c)))
+    formats = Formats(*(find_format(one or dtype) for one in (dtype, dtype_b, dtype_c)), sums == "float32")
     grid = check_sizes(device.places, M, K, N, (grid_x, grid_y))
     if spread == "columns" and layout == "l1":
         raise InputError("with spread columns each core needs all of A, which layout l1 has in parts; give layout dram")

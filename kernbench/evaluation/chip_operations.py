@@ -169,6 +169,7 @@ def _product(operation: Operation, shapes: list[list[int]], grid: tuple[int, int
         "dtype_b": FORMATS[row["in1_dtype"]],
         "dtype_c": FORMATS[row["out_dtype"]],
         "math_fidelity": (row.get("fidelity") or "chip").lower(),
+        "sums": "float32" if row.get("fp32_acc") == "True" else "format",
     }
     return Operation(operation.kind, row, operation.topology, "tanto-matmul", parameters)
 
@@ -252,6 +253,7 @@ def _convolution(operation: Operation, shapes: list[list[int]], grid: tuple[int,
         "grid_y": -(-row["cores"] // grid[0]),
         "dtype_w": FORMATS[row["in1_dtype"]],
         "dtype_y": FORMATS[row["out_dtype"]],
+        "sums": "float32" if row.get("fp32_acc") == "True" else "bfloat16",
         "math_fidelity": (row.get("fidelity") or "chip").lower(),
     }
     return Operation(operation.kind, row, operation.topology, "tanto-conv-blocks", parameters)

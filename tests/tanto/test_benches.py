@@ -50,6 +50,7 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
             {"spread": "columns", "block_k": 1},
             {"spread": "rows", "dtype_b": "bfloat8_b"},
             {"dtype": "bfloat8_b", "dtype_c": "bfloat16"},
+            {"spread": "rows", "sums": "float32", "block_k": 1},
         )
     ),
     ("tanto-softmax", {"M": 64, "N": 96}),
@@ -57,6 +58,7 @@ BENCHES: list[tuple[str, dict[str, Any]]] = [
     ("tanto-conv", {"height": 8, "width": 16}),
     ("tanto-conv", {"height": 8, "width": 16, "channels": 64, "filters": 64, "band": True, "relu": False}),
     ("tanto-conv-blocks", {"height": 8, "width": 16}),
+    ("tanto-conv-blocks", {"height": 8, "width": 16, "filters": 192, "sums": "float32"}),
     ("tanto-conv-blocks", {"height": 8, "width": 16, "channels": 1024, "filters": 224}),  # several blocks side by side
     ("tanto-conv-blocks", {"height": 20, "width": 16, "channels": 8, "window": 7, "dtype_w": "bfloat8_b"}),
     ("tanto-conv-blocks", {"height": 30, "width": 7, "filters": 320, "window": 1, "dtype_y": "bfloat8_b"}),
