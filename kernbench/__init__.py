@@ -25,6 +25,7 @@ Ask a machine, or the disk:
     kernbench.evaluate("gemm", "tiny", settings={"shapes": [(64, 128, 64)]})   # a fixed set of runs
     kernbench.compare("results/before", "results/after")                       # what moved
     kernbench.probe("mesh_8x8", flows=["node[0][0]:node[3][4]:4KiB"])          # traffic without kernels
+    kernbench.fit("tiny", "measured.csv", fields=["noc.gbs"]).write("mine.yaml")   # a machine fitted to measured times
     kernbench.diagram("tiny", "cube")                                          # a picture to scale
     kernbench.list_benches()                                                   # what there is to run
 
@@ -37,6 +38,7 @@ What the package offers, of which help(kernbench.run) and so on say more:
     evaluate, EvaluationResult              a fixed set of runs: gemm, attention or allreduce
     compare, Comparison                     two runs, sweeps or evaluations, point by point
     probe                                   traffic over a machine: flows, patterns, or its standard cases
+    fit, FitResult                          a machine whose uncertain figures reproduce measured times
     diagram, Diagram                        a picture of a machine
     load_machine                            a machine: its parts, links and memories
     read_records, OpRecord                  the rows of an op log, one by one
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
     from kernbench.errors import OutOfMemoryError as OutOfMemoryError
     from kernbench.errors import RunError as RunError
     from kernbench.errors import UnreachableError as UnreachableError
+    from kernbench.fitting.fit import FitResult as FitResult
+    from kernbench.fitting.fit import fit_machine
     from kernbench.frontends.run import run_bench
     from kernbench.host.memory.placement import DPPolicy as DPPolicy
     from kernbench.host.memory.placement import part_of as part_of
@@ -106,6 +110,7 @@ if TYPE_CHECKING:
     from kernbench.tl.language.context import TLContext as TLContext
     from kernbench.tl.language.current_context import run_kernel as run_kernel
 
+    fit = fit_machine
     run = run_bench
     __version__: str
 
@@ -126,6 +131,7 @@ _NAMES = {  # by module
         "RunError",
         "UnreachableError",
     ),
+    "fitting.fit": ("FitResult", "fit"),
     "frontends.run": ("run",),
     "host.memory.placement": ("DPPolicy", "part_of", "tile_grid"),
     "host.tensor_parallel.layers": ("ColumnParallelLinear", "RowParallelLinear", "VocabParallelEmbedding"),
@@ -145,7 +151,7 @@ _NAMES = {  # by module
     "tl.language.context": ("TLContext",),
     "tl.language.current_context": ("run_kernel",),
 }
-_ATTRIBUTES = {"run": "run_bench"}  # that have another name at home
+_ATTRIBUTES = {"fit": "fit_machine", "run": "run_bench"}  # that have another name at home
 _HOMES = {name: f"kernbench.{module}" for module, names in _NAMES.items() for name in names}
 
 

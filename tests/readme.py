@@ -49,7 +49,7 @@ PAGES = (
     README,
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("analytic", "library", "networks", "output", "probe", "pto", "show", "traces")
+        for name in ("analytic", "fit", "library", "networks", "output", "probe", "pto", "show", "traces")
     ),
     *sorted((ROOT / "docs" / "tutorials").glob("[a-z]*.md")),
 )  # each a script of its own
@@ -80,7 +80,7 @@ WORDS = {
 WORD_TOLERANCE = 0.1  # of the value of a word
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 _FOR_THE_SHELL = re.compile(r"[|&;<>$`*?!~(){}\\\n]")
-_PATH = re.compile(r"(?:#|//) ([\w./-]+\.(?:py|yaml|cpp))\n")
+_PATH = re.compile(r"(?:#|//) ([\w./-]+\.(?:csv|py|yaml|cpp))\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,11 @@ def _public() -> dict[str, tuple[str, str]]:
     statements = ast.walk(ast.parse(Path(kernbench.__file__).read_text(encoding="utf-8")))
     imported = [(str(one.module), name) for one in statements if isinstance(one, ast.ImportFrom) for name in one.names]
     found = {name.asname: (home, name.name) for home, name in imported if name.asname}
-    return {**found, "run": ("kernbench.frontends.run", "run_bench")}
+    return {
+        **found,
+        "fit": ("kernbench.fitting.fit", "fit_machine"),
+        "run": ("kernbench.frontends.run", "run_bench"),
+    }
 
 
 def test_every_public_name_is_there() -> None:

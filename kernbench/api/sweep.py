@@ -17,6 +17,7 @@ from kernbench.report.unequal_work import tell_unequal_work
 from kernbench.sweep.execution.executor import LOCAL
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.request import Request, Target, read_request
+from kernbench.sweep.results.error_bars import FILE
 from kernbench.sweep.results.objectives import choose_objectives
 from kernbench.sweep.results.pareto import pareto_front, rank_points
 from kernbench.sweep.results.sensitivity import find_sensitivities
@@ -110,6 +111,18 @@ class SweepResult:
         texts = dict.fromkeys(("objective", "parameter", "best", "worst"), str)
         return polars.DataFrame(rows, schema={**texts, **numbers})
 
+    @property
+    def error_bars(self) -> polars.DataFrame:
+        """The latency of each point at both ends of each uncertain figure; docs/sweeps.md has the columns.
+
+        Errors: InputError for a sweep without.
+        """
+        import polars
+
+        if not self._finished.plan.grid.error_bars:
+            raise InputError("this sweep has no error bars; give error_bars=True")
+        return polars.read_parquet(self.directory / FILE)
+
     def plot(self, directory: str | Path | None = None) -> dict[str, Path]:
         """Write the plots, the front and the reports that `kernbench sweep` writes; returns their paths by what they are.
 
@@ -161,6 +174,7 @@ def sweep(
     topology: str | Path | None = None,
     mode: str | None = None,
     objectives: str | Sequence[str] = (),
+    error_bars: bool = False,
     retry: bool = False,
     fail_fast: bool = False,
     scheduler: str = LOCAL,
@@ -174,6 +188,9 @@ def sweep(
     lists, or texts such as "64,128" and "16:128:x2"; with `topology`, `mode` and `objectives` ("min latency_ns") they replace
     the grid's own. A field may be among the parameters by its name in grids, "topology.hbm.channel_gbs".
 
+    With `error_bars` the table has `latency_low_ns` and `latency_high_ns`, by runs at the ends of what is uncertain of the
+    machine (docs/sweeps.md).
+
     Rows are kept under `out` (default: results/<name of the grid>, or beside it for another question to the same bench), and
     found there the next time. A point that fails is a row with its error; with `retry` those are run again, and with
     `fail_fast` the first ends the sweep. `workers` is a number of processes (default: one a core). `scheduler` is "local",
@@ -185,7 +202,7 @@ def sweep(
     machine = None if topology is None else str(topology)
     own, fields = split_settings(parameters, overrides)
     settings = {**own, **{TOPOLOGY + path: values for path, values in fields.items()}}
-    request = Request(settings, machine, mode, wanted, "parameters")
+    request = Request(settings, machine, mode, wanted, "parameters", error_bars)
     asked = read_request(grid, request).grid
     plan = plan_sweep(asked, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
     return SweepResult(run_plan(plan, workers, fail_fast=fail_fast, scheduler=scheduler))

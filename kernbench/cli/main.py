@@ -43,6 +43,7 @@ COMMANDS = {
     "diagram": "Draw a machine to scale: one SVG a view.",
     "evaluate": "Run a fixed set of benches; keep a table and its figures.",
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
+    "fit": "Fit uncertain figures of a machine to measured times; write the machine.",
     "web": "Show sweeps, also while they run, and machines in a browser.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }

@@ -2,12 +2,16 @@
 
 The residual of a row is the logarithm of simulated over measured time, so every row counts by its relative error. Figures
 move on a logarithmic scale. The search begins at the best of a set of machines that fill the ranges evenly, since a figure
-that binds nothing on the machine as it is has no slope there.
+that binds nothing on the given machine slopes nowhere there.
 
 How sure a figure is follows from the slopes at the solution and the scatter that is left, as in linear least squares. A
 figure is undetermined if its interval of 95 % is wider than WIDEST or than half of its range: then it goes back to its
-value, the others are fitted again, and the reason names the figures that it cannot be told from.
+value, the others are fitted again, and the reason names the figures that the data do not separate it from.
 """
+
+# scipy comes without stubs
+# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -30,11 +34,13 @@ SAME = 0.01  # of the squares: two ends of the search are one place
 MOST_STEPS = 30
 EFFECT = 1e-5  # of a time: what changes less has not changed
 WIDEST = 0.5  # half of an interval of 95 %, as a share of the value
+AT_END = 1e-3  # of a range: what is nearer to its end is there
+PUSHED = 2.0  # half of an interval, over the value, of a figure at an end that the data still have an opinion of
 TOGETHER = 0.3  # of a direction that the data leave open: the share of a figure that belongs to it
 SURE = 0.95
 SINGULAR = 1e-9  # of the steepest direction: what is flatter is flat
 NO_EFFECT = "no measured time follows from it, wherever in its range it is"
-LEAST_SCATTER = 1e-4  # of data without noise, whose fit is as exact as femtoseconds
+LEAST_SCATTER = 1e-3  # of times: order among flits makes simulated times irregular by about as much
 
 OnStage = Callable[[str], object]
 
@@ -75,7 +81,7 @@ class Estimator:
         while moving:
             jacobian, logs = self._slopes(moving, shares)
             half = self._half_intervals(moving, jacobian, logs, shares)
-            worst = _most_open(moving, half)
+            worst = _most_open(moving, half, shares)
             if worst is None:
                 values = [float(one.at(share)) for one, share in zip(moving, shares, strict=True)]
                 return Estimate(tuple(moving), values, half.tolist(), logs, tuple(undetermined))
@@ -92,7 +98,7 @@ class Estimator:
         return self._log_times(figures, shares[None])[0]
 
     def base(self) -> np.ndarray:
-        """float64[row] logarithms of times on the machine as it is."""
+        """float64[row] logarithms of times on the given machine."""
         return self._log_times((), np.zeros((1, 0)))[0]
 
     def screen(self, figures: Sequence[Figure]) -> Screened:
@@ -111,7 +117,7 @@ class Estimator:
         )
 
     def _starts(self, figures: Sequence[Figure]) -> np.ndarray:
-        """float64[start, figure] the machine as it is, then machines that fill the ranges."""
+        """float64[start, figure] the given machine, then machines that fill the ranges."""
         count = min(STARTS, 1 << (4 * len(figures)).bit_length())
         filling = qmc.Sobol(len(figures), rng=np.random.default_rng(0)).random(count)
         own = np.array([one.share(one.value) for one in figures])
@@ -132,7 +138,7 @@ class Estimator:
         for start in starts:
             found.append(self._descend(figures, start, rows))
             found.sort(key=lambda one: one[0])
-            if len(found) > 1 and found[1][0] < found[0][0] * (1 + SAME) + LEAST_SCATTER**2 * len(rows):
+            if len(found) > 1 and found[1][0] < found[0][0] * (1 + SAME) + 1e-8 * len(rows):
                 break  # two ways have come to one place
         return found[0][1]
 
@@ -163,7 +169,7 @@ class Estimator:
             gtol=1e-9,
             max_nfev=MOST_STEPS,
         )
-        return float(result.cost), np.asarray(result.x)
+        return float(result.cost), np.array(result.x, np.float64)
 
     def _slopes(
         self, figures: Sequence[Figure], shares: np.ndarray, logs: np.ndarray | None = None
@@ -198,9 +204,10 @@ class Estimator:
         return np.log(self.cases.simulate(values, len(shares)))
 
 
-def _most_open(figures: Sequence[Figure], half: np.ndarray) -> int | None:
-    """The figure that the data determine least, if they do not determine it."""
+def _most_open(figures: Sequence[Figure], half: np.ndarray, shares: np.ndarray) -> int | None:
+    """The figure that the data determine least, if they do not determine it; not one that they push against an end."""
     limits = np.array([min(WIDEST, one.width / 4) for one in figures])
+    limits[((shares < AT_END) | (shares > 1 - AT_END)) & (half < PUSHED)] = np.inf
     worst = int(np.argmax(half / limits))
     return worst if half[worst] > limits[worst] else None
 
@@ -220,5 +227,6 @@ def _why(figures: Sequence[Figure], worst: int, jacobian: np.ndarray, half: np.n
     ]
     if others:
         return f"the times tell it only together with {' and '.join(others)}"
-    spread = "any value" if not np.isfinite(half[worst]) else f"± {np.expm1(half[worst]):.0%}"
-    return f"the times leave it open: {spread} of it fits them as well"
+    if half[worst] > 1:
+        return "the times leave it open: half of it or twice it fits them as well"
+    return f"the times leave it open: they tell it to ± {half[worst]:.0%} only"

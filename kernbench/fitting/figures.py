@@ -1,18 +1,20 @@
 """Which figures of a machine a fit may move, and between what ends.
 
-Those that are named move; where none is named, those that are chosen do. A figure moves inside the range that its sheet, its
-topology or the request gives, else between a quarter and four times its value.
+Those that are named move; where none is named, those that are chosen do, if times alone follow from them or a range is
+stated. A figure moves inside the range that its sheet, its topology or the request gives, else between a quarter and four
+times its value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from kernbench.errors import InputError, KernBenchError, shorten, suggest
+from kernbench.machine import load_machine
 from kernbench.machine.load import load_spec
 from kernbench.machine.overrides import TOPOLOGY
 from kernbench.machine.sheets.field_values import FieldValue, ShownTopology, show_topology
@@ -27,7 +29,7 @@ class Figure:
     """A figure that may move between two ends, in the unit of its field."""
 
     field: str
-    value: float  # of the machine as it is
+    value: float  # on the given machine
     low: float
     high: float
     unit: str
@@ -84,7 +86,7 @@ def choose_figures(
         name, has_ends, ends = text.removeprefix(TOPOLOGY).partition("=")
         name = name.strip()
         if name == CHOSEN and not has_ends:
-            _add_chosen(shown, found, left)
+            _add_chosen(shown, load_machine(topology, overrides).origins().fields, found, left)
         elif name not in known:
             raise InputError(f"unknown topology field {shorten(name)!r}{suggest(name, _akin(name, known))}")
         elif name in found and has_ends == "" and named.count(text) > 1:
@@ -104,11 +106,13 @@ def choose_figures(
     return list(found.values()), left
 
 
-def _add_chosen(shown: ShownTopology, found: dict[str, Figure], left: list[LeftOut]) -> None:
+def _add_chosen(shown: ShownTopology, varying: Collection[str], found: dict[str, Figure], left: list[LeftOut]) -> None:
     for one in shown.all_fields:
         if not is_chosen(one.source) or one.path in found or _is_no_number(one):
             continue
         figure = _figure(one, one.range)
+        if isinstance(figure, Figure) and one.range is None and one.path not in varying:
+            figure = "it decides more than times; name it, or give it a range"
         if isinstance(figure, str):
             left.append(LeftOut(one.path, figure))
         else:

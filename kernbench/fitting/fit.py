@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from kernbench import library
+from kernbench.atomic_output import write_file
+from kernbench.characters import check_characters
 from kernbench.errors import InputError
 from kernbench.fitting.cases import Cases
-from kernbench.fitting.estimate import Estimate, Estimator
+from kernbench.fitting.estimate import AT_END, Estimate, Estimator
 from kernbench.fitting.figures import LeftOut, choose_figures
 from kernbench.fitting.machine_file import NewFigure, write_topology
 from kernbench.fitting.measurements import Measurements, read_measurements
@@ -26,6 +28,7 @@ from kernbench.limits.run_limits import read_limits
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine.load import load_spec
 from kernbench.machine.overrides import read_overrides
+from kernbench.notebook import html_table
 from kernbench.text import plural
 
 FOLDS = 5
@@ -50,7 +53,7 @@ class FittedFigure:
     @property
     def at_end(self) -> bool:
         """Whether the measurements would have it beyond its range."""
-        near = 1e-3 * (self.high - self.low)
+        near = 2 * AT_END * (self.high - self.low)
         return self.value - self.low < near or self.high - self.value < near
 
     @property
@@ -89,9 +92,15 @@ class Errors:
         return {"mean": self.mean, "worst": self.worst}
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """A machine fitted to measurements. `held_out` is the error at rows that a fit had not seen; None with too few rows."""
+@dataclass(frozen=True, slots=True, repr=False)
+class FitResult:
+    """A machine fitted to measurements.
+
+    - `figures`: what was fitted, each with its interval; `undetermined`: what the measurements do not determine, and why.
+    - `before`, `after`: the errors of the given and of the fitted machine; `held_out`: at rows that a fit had not seen,
+      None with too few rows.
+    - `times_ns`: float64[row] simulated on the fitted machine.
+    """
 
     topology: Path
     overrides: Mapping[str, object]
@@ -102,8 +111,44 @@ class Fit:
     before: Errors
     after: Errors
     held_out: Errors | None
-    times_ns: np.ndarray  # float64[row] simulated on the fitted machine
+    times_ns: np.ndarray
     runs: int
+
+    def __repr__(self) -> str:
+        told = (
+            ", ".join(f"{one.field} {one.before:.6g} → {one.value:.6g}" for one in self.figures)
+            or "nothing is determined"
+        )
+        return f"<FitResult {self._told}: {told}; .figures, .undetermined, .held_out, .write(file)>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [one.field, f"{one.before:.6g}", f"{one.value:.6g}", f"± {one.share:.1%}", one.unit] for one in self.figures
+        ]
+        notes = [f"{one.field}: {one.why}" for one in self.undetermined]
+        return html_table(self._told, ["figure", "before", "fitted", "95 %", "unit"], rows, *notes, *self.remarks)
+
+    @property
+    def _told(self) -> str:
+        rows = plural(len(self.measured.rows), "point")
+        off = f"{self.before.mean:.1%} → {self.after.mean:.1%} off"
+        return f"{self.topology.stem} to {rows} of {self.measured.file.name}, {off}"
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The fitted values by field, as `overrides` takes them."""
+        return {one.field: one.value for one in self.figures}
+
+    def write(self, file: str | Path) -> None:
+        """Write the fitted machine to a topology file. Errors: RunError if the disk refuses, InputError for another name."""
+        path = check_machine_file(file)
+        text = self.machine_text()
+
+        def write(partial: Path) -> None:
+            partial.write_text(text, encoding="utf-8")
+            load_spec(partial)
+
+        write_file(path, write)
 
     @property
     def remarks(self) -> list[str]:
@@ -160,6 +205,16 @@ class Fit:
         }
 
 
+def check_machine_file(file: str | Path) -> Path:
+    """A path that a machine can be written to. Errors: InputError for one that no topology could have."""
+    path = Path(check_characters(str(file), "the file of the machine"))
+    if path.suffix != ".yaml":
+        raise InputError(
+            f"a machine is a YAML file, and {show_path(path)} is none by its name; give one that ends in .yaml"
+        )
+    return path
+
+
 def fit_machine(
     topology: str | Path,
     data: str | Path,
@@ -169,8 +224,17 @@ def fit_machine(
     workers: int | None = None,
     time_limit: float | str | None = None,
     on_stage: OnStage = lambda _: None,
-) -> Fit:
-    """Fit figures of a machine to measured times; see `kernbench.fit`."""
+) -> FitResult:
+    """Fit figures of a machine to measured times, so that its simulated times come as near as they can.
+
+    `data` is a CSV file: a column of times (`time_us`, `latency_ns`, `pe_exec_us` …), and `bench` with parameters, or `src`,
+    `dst` and `bytes` of flows; docs/fit.md has all columns. `fields` names the figures that move, each alone or with its range
+    ("noc.gbs=100..400"); by default "chosen", for all whose source is chosen. `overrides` are fields of the
+    topology that are certain. `workers` is a number of threads (default: one a core); `time_limit` is of the whole fit.
+    `on_stage(text)` is called with what is done next.
+
+    Errors: InputError for data that cannot be, with file and line, and for figures that cannot move; LimitError.
+    """
     limits = read_limits(time_limit)
     if workers is not None and workers < 1:
         raise InputError(f"workers are 1 or more, not {workers}")
@@ -185,7 +249,7 @@ def _fit(
     overrides: Mapping[str, object],
     workers: int,
     on_stage: OnStage,
-) -> Fit:
+) -> FitResult:
     on_stage("reading the measurements")
     family = str(getattr(load_spec(topology, overrides), "family"))  # noqa: B009  # of every family
     figures, left_out = choose_figures(topology, overrides, fields)
@@ -206,7 +270,7 @@ def _fit(
         FittedFigure(one.field, one.unit, one.value, _rounded(value), half, one.low, one.high)
         for one, value, half in zip(estimate.figures, estimate.values, estimate.half, strict=True)
     )
-    return Fit(
+    return FitResult(
         library.find("topology", topology),
         overrides,
         measured,

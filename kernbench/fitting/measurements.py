@@ -139,7 +139,7 @@ class _Lines:
         try:
             for row in rows:
                 cells = [cell.strip() for cell in row]
-                if any(cells):
+                if any(cells) and not cells[0].startswith("#"):
                     yield line, cells
                 line = rows.line_num + 1
         except csv.Error as error:

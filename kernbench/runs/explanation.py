@@ -19,6 +19,7 @@ from kernbench.oplog.critical import Piece, find_critical_path
 from kernbench.oplog.queueing import Queueing, find_queueing
 from kernbench.oplog.utilisation import Parts, list_parts
 from kernbench.runs.advice import list_advice
+from kernbench.runs.error_bars import ErrorBars, find_error_bars
 from kernbench.runs.metrics import busy_of_run
 from kernbench.runs.path_shares import LaunchTime, LineTime, time_by_launch, time_by_line, time_by_operation
 from kernbench.runs.roofline import Roofline, find_roofline
@@ -64,6 +65,7 @@ class Explanation:
     busy_fs: np.ndarray  # float64[part]
     span_fs: int  # of `busy_fs`
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
+    error_bars: ErrorBars | None = None  # as of `what_if`
     remarks: tuple[str, ...] = ()  # sentences of advice that only who has explained the run can give
 
     def __repr__(self) -> str:
@@ -74,7 +76,8 @@ class Explanation:
         rows = [[kind, f"{ns:,.1f}", f"{ns / (self.path_ns or 1):.1%}"] for kind, ns in self.spent_ns.items()]
         title = f"critical path of {self.path_ns:,.1f} ns, by class of part"
         table = html_table(title, ["spent on", "ns", "of it"], rows, *self.advice)
-        return table if self.what_if is None else table + self.what_if.to_html()
+        more = "" if self.error_bars is None else self.error_bars.to_html()
+        return table + ("" if self.what_if is None else self.what_if.to_html()) + more
 
     @property
     def path_ns(self) -> float:
@@ -136,6 +139,7 @@ class Explanation:
             "lines": [one.to_dict() for one in self.lines],
             "launches": [one.to_dict() for one in self.launches],
             "what_if": None if self.what_if is None else self.what_if.to_dict(),
+            "error_bars": None if self.error_bars is None else self.error_bars.to_dict(),
             "window_ns": self.span_fs / FS_PER_NS,
             "utilisation": [{name: getattr(one, name) for name in one.__slots__} for one in self.usage],
             "queueing": [_in_ns(one._asdict()) for one in self.queueing],
@@ -162,7 +166,7 @@ def explain_run(
     on_stage: OnStage = lambda _: None,
     on_runs: OnRuns = lambda _done, _total: None,
 ) -> Explanation:
-    """Explain a finished run; with `what_if` the table is part of it however long the run is."""
+    """Explain a finished run; with `what_if` that table and error bars are part of it however long the run is."""
     wanted = what_if or not is_long(session.events)
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
@@ -176,6 +180,7 @@ def explain_run(
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, span_fs, parts, busy_fs),
         what_if=find_what_if(session, launches, on_stage=on_stage, on_runs=on_runs) if wanted else None,
+        error_bars=find_error_bars(session, launches, on_stage, on_runs) if wanted else None,
         parts=parts,
         busy_fs=busy_fs,
         span_fs=span_fs,

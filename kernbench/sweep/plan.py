@@ -29,6 +29,7 @@ from kernbench.sweep.fingerprints import Inputs, check_fields, note_inputs, read
 from kernbench.sweep.grid.grid import NO_OPS, Grid, load_grid
 from kernbench.sweep.question import RESULTS, find_directory, tell_question
 from kernbench.sweep.results.derived_columns import LATENCY
+from kernbench.sweep.results.error_bars import check_error_bars
 from kernbench.sweep.results.file_names import MANIFEST
 from kernbench.sweep.results.manifest import QUESTION, read_manifest
 from kernbench.sweep.results.store import RANK, Store, write_whole
@@ -88,6 +89,7 @@ def plan_sweep(
         raise InputError(f"the op limit {NO_OPS}")
     own = checked.limits
     checked = replace(checked, limits=RunLimits(given.time_s or own.time_s, given.ops or own.ops))
+    check_error_bars(checked)
     inputs = read_inputs(checked)
     checked = read_units(checked, inputs)
     design = METHODS[checked.method](ParameterSpace(checked, inputs.defaults))

@@ -43,6 +43,7 @@ class Request:
     mode: str | None = None
     objectives: Sequence[str] = ()
     option: str = "--set"
+    error_bars: bool = False  # rows are the same, so they are found where the grid has kept them
 
     def __bool__(self) -> bool:
         return bool(self.settings or self.topology or self.mode or self.objectives)
@@ -71,6 +72,9 @@ def read_request(target: Target, request: Request) -> RequestedGrid:
     `bench:NAME` if a grid has its name) or a pattern of traffic. Errors: InputError, with the nearest name for an unknown one.
     """
     found = _find_target(target)
+    if request.error_bars and is_mapping(found.tree.value):
+        tree = Marked({**found.tree.value, "error_bars": mark_tree(True, Mark("--error-bars"))}, found.tree.mark)
+        found = replace(found, tree=tree)
     if not request or not is_mapping(found.tree.value):
         grid = read_grid(found.tree, found.name)
         return RequestedGrid(found.tree, replace(grid, asked=not found.is_grid), found.hides)

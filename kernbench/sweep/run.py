@@ -7,6 +7,7 @@ row is on the disk.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,14 @@ from kernbench.sweep.execution.worker import RunPoint, run_point
 from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.live_table import LiveTable
 from kernbench.sweep.optimise_loop import run_search
-from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
+from kernbench.sweep.plan import Plan, find_missing, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
 from kernbench.sweep.result import FinishedSweep
+from kernbench.sweep.results.error_bars import FILE, SCHEMA, combine_effects, list_effects, list_ends
 from kernbench.sweep.results.file_names import TABLE
-from kernbench.sweep.results.store import Store
+from kernbench.sweep.results.store import Store, write_frames
 from kernbench.sweep.results.stored_rows import StoredRows
-from kernbench.sweep.results.table import write_table
+from kernbench.sweep.results.table import list_frames, write_table
 from kernbench.sweep.row import OK, Row
 
 GridLike = str | Path | Mapping[str, Any]
@@ -83,6 +85,8 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Finis
         rows = AutoRows(store, plan.points, refined) if refined else StoredRows(store, plan.points)
         write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
         live.close()
+    if plan.grid.error_bars:
+        _add_error_bars(plan, store, config)
     count = int(rows.found.sum())
     if count < len(plan.points):
         raise RunError(
@@ -90,6 +94,26 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Finis
             "removed or damaged during the sweep; run the same command again"
         )
     return FinishedSweep(plan, plan.directory / TABLE, count, rows.failed, running_s() - started, decided)
+
+
+def _add_error_bars(plan: Plan, store: Store, config: ExecutorConfig) -> None:
+    """Run the points at the ends of uncertain figures, write what they tell and put error bars into the table."""
+    import polars
+
+    ends = list_ends(plan.grid, plan.inputs, plan.points)
+    try:
+        missing = find_missing(ends.points, plan.directory, retry=plan.retry)
+        execute(missing, store, replace(config, on_progress=None), lambda _point, _row: None)
+    finally:
+        store.compact()
+    rows = StoredRows(store, plan.points)
+    found = list(list_effects(plan.points, rows, ends, StoredRows(store, ends.points)))
+    effects = polars.concat(found) if found else polars.DataFrame(schema=SCHEMA)
+    write_frames(plan.directory / FILE, iter([effects]))
+    bars = combine_effects(effects)
+    frames = list_frames(plan.grid, plan.points, rows)
+    with_bars = (frame.join(bars, on="key", how="left", maintain_order="left") for frame in frames)
+    write_frames(plan.directory / TABLE, with_bars)
 
 
 def run_sweep(

@@ -55,6 +55,11 @@ MOST_SHOWN = 3  # failed points named one by one
 @click.option(
     "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."
 )
+@click.option(
+    "--error-bars",
+    is_flag=True,
+    help="Run each point at the ends of uncertain figures of the machine too; the table gets latency_low_ns and _high_ns.",
+)
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write what is asked for as a grid.")
 @options.out(
     "Where rows are kept.  [default: results/<name of the grid, or of the bench>, and -2 … for other questions]"
@@ -96,6 +101,7 @@ def command(
     topology: str | None,
     mode: str | None,
     objectives: tuple[str, ...],
+    error_bars: bool,
     save: Path | None,
     out: Path | None,
     forms: tuple[str, ...],
@@ -129,7 +135,7 @@ def command(
         raise InputError("--try goes with --dry-run; without it the points run")
     looks = looking if dry_run and not tries else nullcontext
     with looks():
-        requested = read_asked(grid, assignments, topology, mode, objectives, save)
+        requested = read_asked(grid, assignments, topology, mode, objectives, save, error_bars)
     with status_line() as tell, looks():
         tell("planning the points")
         from kernbench.sweep.plan import plan_sweep
@@ -252,13 +258,28 @@ def _show(
     for gap in find_gaps(plan.grid, table):
         say(gap, err=True)
     _show_results(table, objectives)
-    for sentence in [*tell_unequal_work(table, objectives), *tell_free(plan.grid, table, objectives)]:
+    told = [*tell_unequal_work(table, objectives), *tell_free(plan.grid, table, objectives)]
+    for sentence in [*told, *_tell_error_bars(plan, table, objectives)]:
         say(sentence)
     if result.decided:
         say(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
         say(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     show_files({name: path for name, path in files.items() if path.suffix != ".png"})  # the PNG lies beside its SVG
+
+
+def _tell_error_bars(plan: Plan, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
+    """Whether what is uncertain of the machine could turn the ranking around, of a sweep with error bars."""
+    if not plan.grid.error_bars:
+        return []
+    import polars
+
+    from kernbench.report.tables.sweep_tables import RANKED
+    from kernbench.sweep.results.error_bars import FILE, tell_ranking
+    from kernbench.sweep.results.pareto import rank_points
+
+    ranked = rank_points(table, objectives[0], RANKED)
+    return tell_ranking(polars.read_parquet(plan.directory / FILE), ranked, objectives[0])
 
 
 def _show_stopped(plan: Plan) -> None:
@@ -319,6 +340,7 @@ def _summary(
         "free": find_free(plan.grid, table, objectives),
         "unequal_work": unequal and unequal._asdict(),
         "best": best[0] if best else None,
+        **({"ranking": _tell_error_bars(plan, table, objectives)} if plan.grid.error_bars else {}),
         "front": pareto_front(table, objectives)["key"].to_list(),
         "sensitivity": [
             {

@@ -19,11 +19,12 @@ def read_asked(
     mode: str | None,
     objectives: tuple[str, ...],
     save: Path | None,
+    error_bars: bool = False,
 ) -> RequestedGrid:
     """The grid that is asked for, under the name of the file that it is saved to. Errors: InputError."""
     if save is not None:
         check_grid_file(save)
-    request = Request(read_assignments(assignments), topology, mode, objectives)
+    request = Request(read_assignments(assignments), topology, mode, objectives, error_bars=error_bars)
     with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
         requested = read_request(target, request)
     if requested.hides and request:

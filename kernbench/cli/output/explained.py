@@ -38,6 +38,15 @@ LAUNCHES = {
     "gbs_of_peak": Field("of peak GB/s", ".1%", rank=1),
 }
 WHAT_IF = {"fields": Field("field"), "latency_ns": Field("latency ns", ",.3f"), "change": Field("change", "+.1%")}
+ERROR_BARS = {
+    "figure": Field("figure"),
+    "range": Field("range"),
+    "latency_at_low_ns": Field("ns at its low end", ",.3f", rank=2),
+    "latency_at_high_ns": Field("at its high end", ",.3f", rank=1),
+    "at_low": Field("low", "+.2%"),
+    "at_high": Field("high", "+.2%"),
+    "source": Field("source", shortens=True),
+}
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
 LONG = "not simulated: a table takes many runs, and this one is long; --what-if simulates it"
 WAITED = "not simulated: the host waited for results in between, so the run cannot be repeated without the host"
@@ -99,10 +108,37 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
     if found["roofline"] is not None:
         _title("roofline")
         say(_roofline(found["roofline"]))
+    if found["error_bars"] is not None:
+        _show_error_bars(found["error_bars"])
     if found["advice"]:
         _title("advice")
     for sentence in found["advice"]:
         say(sentence)
+
+
+def _show_error_bars(found: Mapping[str, Any]) -> None:
+    """Print `ErrorBars.to_dict()`."""
+    latency, low, high = (found[name] for name in ("latency_ns", "latency_low_ns", "latency_high_ns"))
+    _title(f"error bars: {low:,.3f} to {high:,.3f} ns, for figures that are chosen or have a range")
+    rows = [
+        {
+            **one,
+            "figure": f"{one['field']} {one['value']:g} {one['unit']}".rstrip(),
+            "range": f"{one['low']:g} … {one['high']:g}" if one["stated"] else "± 20%",
+            "at_low": one["latency_at_low_ns"] / latency - 1,
+            "at_high": one["latency_at_high_ns"] / latency - 1,
+        }
+        for one in found["figures"]
+    ]
+    if not rows:
+        say("the latency depends on none of them")
+    else:
+        show_first(rows, ERROR_BARS, MOST_SHOWN)
+        say(
+            f"all at their fast ends at once {found['fastest_ns']:,.3f} ns, at their slow ends {found['slowest_ns']:,.3f} ns"
+        )
+    if found["not_varied"]:
+        say(f"not varied, as they decide more than times: {', '.join(found['not_varied'])}")
 
 
 def _show_shares(title: str, spent: Iterable[tuple[str, float]], whole: float) -> None:

@@ -53,6 +53,7 @@ def uncertain_of(machine: Machine) -> dict[str, UncertainFigure]:
     A chosen figure that decides more than times, such as a number of channels, is uncertain only between ends that a sheet
     states.
     """
+    assert machine.file is not None
     fields = machine.origins().fields
     found = find_uncertain(machine.file, machine.overrides)
     return {name: one for name, one in found.items() if one.ranged or name in fields}

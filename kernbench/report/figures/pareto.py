@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kernbench.report import colours
 from kernbench.report.figures import style
@@ -15,6 +17,8 @@ from kernbench.report.figures.plot import axis_title, choose_layout, quantity_in
 from kernbench.report.figures.ticks import scale
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import find_senses, is_bounded, possible
+from kernbench.sweep.results.derived_columns import LATENCY
+from kernbench.sweep.results.error_bars import HIGH, LOW
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.results.swept_axes import Swept, find_swept
 
@@ -51,7 +55,9 @@ def _draw(table: polars.DataFrame, objectives: Sequence[Objective], title: str) 
     _draw_front(axes, pareto_front(table, objectives), up, across)
     of_grid = across.column in {axis.column for axis in swept}
     scale(axes, "x", quantity_in(done, across.column), done[across.column].unique().to_list(), swept=of_grid)
-    scale(axes, "y", quantity_in(done, up.column), done[up.column].unique().to_list(), swept=False)
+    upward = [up.column, *(name for name in (LOW, HIGH) if up.column == LATENCY.column and name in done.columns)]
+    values = [value for name in upward for value in done[name].drop_nulls().unique().to_list()]
+    scale(axes, "y", quantity_in(done, up.column), values, swept=False)
     axes.set_xlabel(f"{quantity_in(done, across.column).title}, {_better(across)}")
     axes.set_ylabel(f"{quantity_in(done, up.column).title}, {_better(up)}")
     handles = axes.get_legend_handles_labels()[0]
@@ -98,6 +104,7 @@ def _draw_points(
         for which, label, look in ((bounded, None, style.HOLLOW), (~bounded, name, {})):
             points = of_value.filter(which)
             if label or len(points):
+                _draw_error_bars(axes, points, up, across, colour)
                 axes.plot(
                     points[across.column].to_numpy(),
                     points[up.column].to_numpy(),
@@ -108,6 +115,19 @@ def _draw_points(
                     rasterized=len(done) > MOST_DRAWN,
                     **look,
                 )
+
+
+def _draw_error_bars(axes: Axes, points: polars.DataFrame, up: Objective, across: Objective, colour: str) -> None:
+    """Draw the error bars of latencies along the axis that has them, of a table that has some."""
+    if LOW not in points.columns or LATENCY.column not in (up.column, across.column) or points.is_empty():
+        return
+    latency = points[LATENCY.column]
+    bars = np.stack([(latency - points[LOW]).fill_null(0), (points[HIGH] - latency).fill_null(0)])
+    along: dict[str, Any] = {"yerr" if up.column == LATENCY.column else "xerr": bars}
+    places = points[across.column].to_numpy(), points[up.column].to_numpy()
+    axes.errorbar(
+        *places, **along, fmt="none", ecolor=colour, elinewidth=1, zorder=1.4, rasterized=len(points) > MOST_DRAWN
+    )
 
 
 def _bound_of(done: polars.DataFrame, objectives: Sequence[Objective]) -> str:

@@ -21,6 +21,7 @@ from kernbench.report.figures.ticks import scale, tick_texts
 from kernbench.report.tables.engineering import Quantity, quantity
 from kernbench.sweep.results.bounds import best_of_each, is_bounded, possible
 from kernbench.sweep.results.derived_columns import LATENCY
+from kernbench.sweep.results.error_bars import HIGH, LOW
 from kernbench.sweep.results.swept_axes import Swept, find_swept, short_name
 
 if TYPE_CHECKING:
@@ -129,6 +130,10 @@ def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, swept: Sequ
         bounded = is_bounded(best)
         across = [_place(layout.across, x) for x in best[layout.across.column]]
         latency = best["latency_ns"].cast(float)
+        if LOW in best.columns:
+            ends = best.select(polars.col("latency_ns") - polars.col(LOW), polars.col(HIGH) - polars.col("latency_ns"))
+            bars = ends.fill_null(0).to_numpy().T
+            axes.errorbar(across, latency.to_list(), bars, fmt="none", ecolor=shades[i], elinewidth=1.2, zorder=1.4)
         look: dict[str, Any] = {
             "color": shades[i],
             "marker": style.MARKERS[i % len(style.MARKERS)],
@@ -163,6 +168,7 @@ def _label(figure: Figure, grid: Sequence[Axes], done: polars.DataFrame, layout:
     drawn = [
         y for panel in grid for line in panel.lines for y in np.asarray(line.get_ydata(), float).tolist() if y == y
     ]
+    drawn += [end for name in (LOW, HIGH) if name in done.columns for end in done[name].drop_nulls().to_list()]
     shown = quantity("latency_ns", drawn)
     scale(axes, "y", shown, drawn, swept=False)
     style.label_across(grid, axis_title(across))

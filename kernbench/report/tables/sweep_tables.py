@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import count_bounded, count_possibly_better, find_senses, is_bounded
+from kernbench.sweep.results.error_bars import HIGH, LOW
 from kernbench.sweep.results.pareto import pareto_front, rank_points
 from kernbench.sweep.results.sensitivity import Sensitivity
 from kernbench.sweep.results.swept_axes import find_swept, short_name
@@ -28,8 +29,16 @@ RANKS = {
     "p99_ns": 6,
     "accepted": 7,
 }
-DECIMALS = {"achieved_tflops": ",.3f", "achieved_gbs": ",.1f", "accepted": ",.3f", "saturation_load": ",.3f"}
+DECIMALS = {
+    LOW: ",.1f",
+    HIGH: ",.1f",
+    "achieved_tflops": ",.3f",
+    "achieved_gbs": ",.1f",
+    "accepted": ",.3f",
+    "saturation_load": ",.3f",
+}
 UNITS = {"tflops": "TFLOPS", "gbs": "GB/s"}
+RANKED = 10  # points of the table of the best
 PARAMETERS = DEAR  # the rank of all varying parameters: the last ones go first
 TRAFFIC = ("accepted", "p99_ns", "saturation_load")
 WHOLE = "in table.parquet"
@@ -38,7 +47,7 @@ WHOLE_SENSITIVITIES = "in report.md"
 MARKS: dict[str | None, str] = {LOWER: "≥ ", UPPER: "≤ ", None: ""}  # before a figure
 
 
-def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> TextTable:
+def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = RANKED) -> TextTable:
     """The best `most` points by the first objective: varying parameters, objectives, latency, and bottleneck or throughput."""
     ranked = rank_points(table, objectives[0], most)
     title = f"best {len(ranked)} of {count_results(table)} by {objectives[0].column}{tell_others(table, ranked, objectives[0])}"
@@ -102,7 +111,8 @@ def shown_columns(table: polars.DataFrame, objectives: Sequence[Objective]) -> l
     varying = [column for axis in find_swept(table) for column in (axis.column, *axis.companions)]
     wanted = [objective.column for objective in objectives]
     versus = [name for name in table.columns if name.removesuffix(VERSUS) in wanted and name not in wanted]
-    return list(dict.fromkeys([*varying, *wanted, *versus, "latency_ns"]))
+    bars = [name for name in (LOW, HIGH) if name in table.columns]
+    return list(dict.fromkeys([*varying, *wanted, *versus, "latency_ns", *bars]))
 
 
 def count_results(table: polars.DataFrame) -> str:
@@ -141,7 +151,7 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
 
 
 def _column(name: str, rows: polars.DataFrame, objectives: Container[str]) -> Column:
-    of_results = name in COLUMNS or name.endswith(VERSUS)
+    of_results = name in (*COLUMNS, LOW, HIGH) or name.endswith(VERSUS)
     rank = RANKS.get(VERSUS if name.endswith(VERSUS) else name, KEEP if name in COLUMNS else PARAMETERS)
     return Column(
         _heading(name) if of_results else short_name(name),

@@ -97,6 +97,7 @@ class Grid:
     limits: RunLimits = NO_LIMITS  # of each point
     baseline: tuple[Axis, ...] = ()  # parameters with the one value each that points are compared with
     pattern: str | None = None  # of the traffic, if there is no bench
+    error_bars: bool = False  # whether the table has them
     asked: bool = False  # for by a bench or by values, so that it has no file of its name
 
     @property
@@ -164,6 +165,7 @@ def read_grid(tree: Marked, stem: str) -> Grid:
         batch=spec.batch or BATCH,
         limits=RunLimits(spec.time_limit, spec.op_limit),
         derived=derived,
+        error_bars=spec.error_bars,
         objectives=tuple(_objectives(spec, fields)),
         baseline=tuple(Axis(name, (spec.baseline[name],), mark) for name, mark in _marks(fields, "baseline")),
     )

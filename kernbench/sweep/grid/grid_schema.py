@@ -90,4 +90,5 @@ class GridSpec(Model):
     exclude: Texts = Field(default_factory=list)
     derived: Annotated[dict[str, Formula], AfterValidator(_is_name)] = Field(default_factory=dict)
     objectives: Annotated[dict[str, Literal["min", "max"]], BeforeValidator(_senses)] = Field(default_factory=dict)
+    error_bars: bool = False
     baseline: dict[str, Scalar] = Field(default_factory=dict)

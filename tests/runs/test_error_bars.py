@@ -1,0 +1,79 @@
+"""Error bars of runs: simulated at the ends of what is uncertain."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench import library
+from kernbench.runs.error_bars import combine, find_error_bars
+from kernbench.runs.run import run_bench
+
+BENCH = ("gemm-single-pe", {"M": 32, "K": 32, "N": 32})
+
+
+def _latency(topology, overrides):
+    return run_bench(BENCH[0], topology, parameters=BENCH[1], overrides=overrides).latency_ns
+
+
+@pytest.fixture
+def ranged(tmp_path, monkeypatch):
+    """`tiny` with a range of a published figure, and of one that decides more than times."""
+    monkeypatch.chdir(tmp_path)
+    text = (library.shipped() / "topology/tiny.yaml").read_text(encoding="utf-8")
+    text += 'noc:\n  gbs: {value: 256, unit: GB/s, range: [64, 300], source: "measured"}\n'
+    text += '  attach_mm: {value: 0.5, unit: mm, range: [0.1, 2], source: "measured"}\n'
+    (tmp_path / "ranged.yaml").write_text(text, encoding="utf-8")
+    return "ranged.yaml"
+
+
+@pytest.mark.slow
+def test_each_end_is_the_latency_of_a_run_there(ranged):
+    result = run_bench(BENCH[0], ranged, parameters=BENCH[1])
+    bars = find_error_bars(result.device.session, result.launches)
+    assert bars is not None
+    effects = {one.figure.field: one for one in bars.effects}
+    assert {"noc.gbs", "m_cpu.overhead_ns", "pcie_ep.overhead_ns"} <= set(effects)
+    assert (effects["noc.gbs"].figure.low, effects["noc.gbs"].figure.high) == (64, 300)
+    for field in ("noc.gbs", "m_cpu.overhead_ns"):
+        figure = effects[field].figure
+        assert effects[field].at_low_ns == _latency(ranged, {field: figure.low})
+        assert effects[field].at_high_ns == _latency(ranged, {field: figure.high})
+    ends = [(one.at_low_ns, one.at_high_ns) for one in bars.effects]
+    assert (bars.low_ns, bars.high_ns) == pytest.approx(combine(result.latency_ns, ends))
+    slow = {
+        one.figure.field: one.figure.low if one.at_low_ns > one.at_high_ns else one.figure.high for one in bars.effects
+    }
+    assert bars.slowest_ns == _latency(ranged, slow)
+    assert bars.fastest_ns < bars.low_ns < result.latency_ns < bars.high_ns < bars.slowest_ns
+    assert bars.not_varied == ("noc.attach_mm",)
+    assert bars.effects[0].figure.field == "noc.gbs"
+
+
+@pytest.mark.slow
+def test_what_is_set_for_a_run_is_certain(ranged):
+    result = run_bench(BENCH[0], ranged, parameters=BENCH[1], overrides={"noc.gbs": 128})
+    bars = find_error_bars(result.device.session, result.launches)
+    assert bars is not None
+    assert "noc.gbs" not in {one.figure.field for one in bars.effects}
+
+
+@pytest.mark.slow
+def test_an_explanation_has_them(ranged, capsys):
+    from kernbench.cli.main import main
+
+    assert main(["run", BENCH[0], "-t", ranged, "--set", "M=32", "--explain"]) == 0
+    shown = capsys.readouterr().out
+    assert "\nerror bars: " in shown
+    assert "\nnoc.gbs 256 GB/s " in shown
+    assert "64 … 300" in shown
+    assert "not varied, as they decide more than times: noc.attach_mm" in shown
+    found = run_bench(BENCH[0], ranged, parameters=BENCH[1]).explain()
+    told = found.to_dict()["error_bars"]
+    assert told["latency_low_ns"] < told["latency_ns"] < told["latency_high_ns"]
+    assert "noc.gbs" in found._repr_html_()
+
+
+def test_effects_add_up_as_independent_ones():
+    assert combine(100, [(97, 103), (96, 104), (100, 100)]) == (95, 105)
+    assert combine(100, [(101, 104)]) == (100, 104)
+    assert combine(100, []) == (100, 100)
