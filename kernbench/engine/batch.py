@@ -15,8 +15,9 @@ import numpy as np
 
 from kernbench.engine.jit_status import enter, running_s
 from kernbench.engine.memory import empty_pool, enlarged_pool, find_limits
-from kernbench.engine.progress import OnProgress, ProgressReporter
+from kernbench.engine.progress import ProgressReporter
 from kernbench.engine.session import WORK_A_CALL, Session
+from kernbench.limits.run_options import OnProgress
 from kernbench.program.ops import NONE, Op
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r

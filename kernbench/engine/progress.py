@@ -6,8 +6,6 @@ to the share of the time that the loop takes, in both modes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +16,7 @@ from kernbench.program.ops import Op
 
 if TYPE_CHECKING:
     from kernbench.engine.memory import Memory
+    from kernbench.limits.run_options import OnProgress
     from kernbench.program.program import Program
 
 
@@ -42,10 +41,6 @@ class Speculation(NamedTuple):
         """Those of the run in a memory."""
         return cls(*(memory[field] for field in cls._fields))
 
-
-OnProgress = Callable[[int, int, int], object]  # (served, known, now_fs)
-OnStage = Callable[[str], object]  # with what is done next
-OnRuns = Callable[[float, int], object]  # runs that are done, with the share of that under way, and of how many
 
 _EVERY_S = 0.25
 
@@ -79,28 +74,3 @@ class ProgressReporter:
         self._known += int((-(-nbytes // program.machine.flit_bytes) * steps * count).sum())
         self._rows = program.row_count
         return self._known
-
-
-class Stage:
-    """The progress of a run, for a callback."""
-
-    def __init__(self, on_stage: OnStage) -> None:
-        self._on_stage = on_stage
-        self.text = "reading the bench"  # what is being done
-        self._outer = self.text
-
-    def __call__(self, text: str) -> None:
-        """Begin another stage."""
-        self.text = self._outer = text
-        self._on_stage(text)
-
-    @contextmanager
-    def within(self, text: str) -> Generator[None]:
-        """A stage for the block, within that under way. After an error it stays, so that a message can name it."""
-        self.text = text
-        self._on_stage(text)
-        try:
-            yield
-            self.text = self._outer
-        finally:
-            self._on_stage(self._outer)

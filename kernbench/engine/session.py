@@ -23,8 +23,9 @@ from kernbench.engine.jit_status import enter, running_s
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
 from kernbench.engine.network_waits import NetworkWaits
-from kernbench.engine.progress import OnProgress, ProgressReporter, Speculation
+from kernbench.engine.progress import ProgressReporter, Speculation
 from kernbench.errors import DeadlockError, RunError
+from kernbench.limits.run_options import OnProgress
 from kernbench.modes import Mode, check_mode
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged

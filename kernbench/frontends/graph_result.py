@@ -20,7 +20,7 @@ from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
-    from kernbench.engine.progress import OnRuns, OnStage
+    from kernbench.limits.run_options import OnRuns, OnStage
     from kernbench.program.program import Program
     from kernbench.pto.launch import Outcome
     from kernbench.pto.results.what_if import Rerun

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kernbench.machine.overrides import TOPOLOGY, split_settings
 
 if TYPE_CHECKING:
-    from kernbench.engine.run_options import RunOptions
     from kernbench.frontends.frontend import Workload
+    from kernbench.limits.run_options import RunOptions
     from kernbench.machine.machine import Machine
     from kernbench.runs.result import RunResult
 

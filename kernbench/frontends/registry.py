@@ -13,8 +13,8 @@ from kernbench.frontends import benches, measured_graphs, tanto_programs, task_g
 from kernbench.runs.declared_benches import read_declared
 
 if TYPE_CHECKING:
-    from kernbench.engine.run_options import RunOptions
     from kernbench.frontends.frontend import FrontEnd, Name, Values, Workload
+    from kernbench.limits.run_options import RunOptions
 
 # The last takes all that no other has, or says that there is no such program.
 FRONT_ENDS: dict[str, FrontEnd] = {

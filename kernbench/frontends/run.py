@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kernbench.engine.progress import OnProgress, OnStage, Stage
-from kernbench.engine.run_options import RunOptions
 from kernbench.errors import shorten
 from kernbench.frontends.frontend import Name
 from kernbench.frontends.prepared import make_request
 from kernbench.frontends.registry import check_options, find
 from kernbench.limits.run_limits import read_limits
+from kernbench.limits.run_options import OnProgress, OnStage, RunOptions, Stage
 from kernbench.limits.time_limit import limit_time
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from kernbench.modes import RUN_MODES, Mode, check_mode
 from kernbench.tanto.context import TantoContext
 
 if TYPE_CHECKING:
-    from kernbench.engine.run_options import RunOptions
     from kernbench.frontends.bench_workloads import BenchWorkload
+    from kernbench.limits.run_options import RunOptions
     from kernbench.machine.machine import Machine
     from kernbench.runs.bench import Bench
 

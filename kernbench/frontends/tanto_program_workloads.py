@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 
 from kernbench.engine.jit_status import running_s
-from kernbench.engine.run_options import RunOptions
 from kernbench.errors import DeadlockError, InputError, KernBenchError, shorten, suggest
 from kernbench.frontends import tanto_programs
 from kernbench.frontends.bench_workloads import refuse_bounds
@@ -22,6 +21,7 @@ from kernbench.frontends.shown import Row, Section, Shown
 from kernbench.frontends.tanto_programs import PARAMETERS, ROUNDINGS, split_texts
 from kernbench.frontends.tanto_result import ProgramResult, measure, program_tables, write_globals
 from kernbench.library import show_path
+from kernbench.limits.run_options import RunOptions
 from kernbench.machine import load_machine
 from kernbench.machine.setting_names import check_names
 from kernbench.modes import check_mode

@@ -22,9 +22,9 @@ from kernbench.runs.repetitions import Repetitions, used_fields
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.engine.session import Session
     from kernbench.host.device.launch import Launch
+    from kernbench.limits.run_options import OnRuns, OnStage
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from kernbench.engine import Session
     from kernbench.engine.network_waits import NetworkWaits
-    from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.launch import Launch
+    from kernbench.limits.run_options import OnRuns, OnStage
 
 
 MOST_EVENTS = 1 << 18  # of a run whose what-if table is part of the explanation: some thirty such runs take two seconds

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import batch_times
-from kernbench.engine.run_options import RunOptions
 from kernbench.engine.session import Session
 from kernbench.errors import InputError, KernBenchError, LimitError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits
+from kernbench.limits.run_options import RunOptions
 from kernbench.modes import Mode
 from kernbench.runs.collective_metrics import name_algorithms
 from kernbench.runs.metrics import BatchMetrics, run_metrics
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from kernbench.engine.batch import OnRun
-    from kernbench.engine.progress import OnProgress
     from kernbench.host.device.launch import Launch
     from kernbench.host.memory.tensor_layout import Layout
+    from kernbench.limits.run_options import OnProgress
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
     from kernbench.runs.bench import Bench

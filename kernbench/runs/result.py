@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-    from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.device import Device
     from kernbench.host.device.launch import Launch
+    from kernbench.limits.run_options import OnRuns, OnStage
     from kernbench.oplog.record import OpRecord
     from kernbench.runs.explanation import Explanation
     from kernbench.runs.what_if import WhatIf

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.engine.jit_status import running_s
-from kernbench.engine.run_options import RunOptions
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
+from kernbench.limits.run_options import RunOptions
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine import load_machine
 from kernbench.machine.overrides import split_settings

@@ -12,7 +12,7 @@ from kernbench.runs.result import RunResult
 from kernbench.sweep.programs import run_point
 
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnStage
+    from kernbench.limits.run_options import OnStage
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
 

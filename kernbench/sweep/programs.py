@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kernbench.engine.progress import Stage
-from kernbench.engine.run_options import RunOptions
 from kernbench.frontends.prepared import Request
 from kernbench.frontends.registry import FRONT_ENDS, find
+from kernbench.limits.run_options import RunOptions, Stage
 from kernbench.limits.time_limit import limit_time
 from kernbench.sweep.execution.point_progress import report_run, report_stage
 

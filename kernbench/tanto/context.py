@@ -17,7 +17,7 @@ from kernbench.tanto.run import TantoResult, run_program
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernbench.engine.progress import OnProgress
+    from kernbench.limits.run_options import OnProgress
     from kernbench.machine.machine import Machine
 
 LEAST_CORRELATION = 0.9999

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
 
     from kernbench.engine import Session
-    from kernbench.engine.progress import OnProgress
+    from kernbench.limits.run_options import OnProgress
     from kernbench.program.program import Program
     from kernbench.tanto.cores.grid_run import GridRun
     from kernbench.tanto.device import Device

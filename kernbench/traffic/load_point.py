@@ -20,7 +20,7 @@ from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.engine.network_waits import NetworkWaits
-    from kernbench.engine.progress import OnProgress
+    from kernbench.limits.run_options import OnProgress
     from kernbench.machine.machine import Machine
     from kernbench.traffic.injection_process import InjectionProcess
 

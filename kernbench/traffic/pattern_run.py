@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.engine.jit_status import running_s
-from kernbench.engine.progress import Stage
 from kernbench.limits.run_limits import read_limits
+from kernbench.limits.run_options import Stage
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine import load_machine
 from kernbench.traffic.curve import find_saturation
@@ -23,7 +23,7 @@ from kernbench.traffic.loads import parse_loads
 from kernbench.traffic.patterns import check_pattern
 
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnProgress, OnStage
+    from kernbench.limits.run_options import OnProgress, OnStage
     from kernbench.machine.machine import Machine
 
 

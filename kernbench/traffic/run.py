@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars
 
     from kernbench.engine.network_waits import NetworkWaits
-    from kernbench.engine.progress import OnProgress
+    from kernbench.limits.run_options import OnProgress
     from kernbench.machine.machine import Machine
     from kernbench.traffic.flows import Flows
 

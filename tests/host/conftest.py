@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kernbench.engine.run_options import RunOptions
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
+from kernbench.limits.run_options import RunOptions
 from kernbench.machine import load_machine
 
 Make = Callable[..., RuntimeContext]

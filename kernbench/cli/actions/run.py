@@ -24,13 +24,12 @@ from kernbench.cli.output.progress import Display, progress
 from kernbench.cli.output.screen import complain, say, show
 from kernbench.cli.output.settings import tell_settings
 from kernbench.cli.output.traces import check_outputs, check_parts
-from kernbench.engine.progress import Stage
-from kernbench.engine.run_options import RunOptions
 from kernbench.errors import InputError, KernBenchError, RunError
 from kernbench.frontends.prepared import Prepared, make_request
 from kernbench.frontends.registry import check_options, find, with_numbers
 from kernbench.frontends.run import tell_place
 from kernbench.limits.run_limits import RunLimits, read_limits
+from kernbench.limits.run_options import RunOptions, Stage
 from kernbench.limits.time_limit import limit_time
 from kernbench.modes import Mode
 from kernbench.report.tables.table_files import write_forms

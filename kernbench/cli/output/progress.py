@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kernbench.text import clip
 
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnProgress, OnRuns
+    from kernbench.limits.run_options import OnProgress, OnRuns
 
 JOB = "KERNBENCH_JOB"  # the variable that makes a command the job of another program
 _EVERY_S = 0.2  # between two lines of a job, at least

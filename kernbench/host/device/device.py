@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
-from kernbench.engine.run_options import RunOptions
 from kernbench.errors import AddressError, DeadlockError
 from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device_memory import DeviceMemory
@@ -17,6 +16,7 @@ from kernbench.host.device.sip import Sip
 from kernbench.host.device.stream import Stream
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
 from kernbench.limits.run_limits import find_op_limit
+from kernbench.limits.run_options import RunOptions
 from kernbench.machine.address_decoder import AddressDecoder
 from kernbench.machine.families.sip.places import pe_path
 from kernbench.machine.intents import Intent, RouteKind
