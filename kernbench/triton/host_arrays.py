@@ -75,4 +75,4 @@ def _storage(value: Any) -> tuple[int, int, int]:
 def _bytes_at(address: int, nbytes: int) -> np.ndarray:
     if not nbytes:
         return np.empty(0, np.uint8)
-    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))

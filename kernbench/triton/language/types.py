@@ -165,7 +165,7 @@ def of_scalar(value: Any) -> dtype:
                 return named(name)
         fail(f"the number {value} has more than 64 bits", "give a smaller one")
     finite = np.isfinite(value) and value != 0
-    return named("float32" if not finite or 2.0**-126 <= abs(value) <= np.finfo(np.float32).max else "float64")
+    return named("float32" if not finite or 2.0**-126 <= abs(value) <= float(np.finfo(np.float32).max) else "float64")
 
 
 def of_number(value: Any, beside: dtype | None) -> dtype:
