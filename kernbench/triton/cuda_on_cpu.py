@@ -1,6 +1,6 @@
 """A device named `cuda` that is ours: files of Triton ask torch for it, and their tensors stay on the CPU.
 
-torch is imported only if it is installed; a file that needs it and has it not is told so by its own import.
+torch is imported only if it is installed; without it the import of a file that needs it fails.
 """
 
 from __future__ import annotations

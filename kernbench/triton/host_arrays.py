@@ -43,7 +43,7 @@ class HostMemory:
         self._numbers: dict[tuple[int, str], int] = {}
 
     def pointer_to(self, value: Any, name: str) -> pointer:
-        """A pointer to the first element of a tensor, which is the argument of this name."""
+        """A pointer to the first element of a tensor, the argument of this name."""
         kind = type_of(value)
         start, first, nbytes = _storage(value)
         key = start, kind.name

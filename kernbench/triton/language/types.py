@@ -155,7 +155,7 @@ def kind_of(one: dtype) -> int:
 
 
 def of_scalar(value: Any) -> dtype:
-    """The type of a Python number that stands alone."""
+    """The type of a Python number by itself."""
     if isinstance(value, (bool, np.bool_)):
         return named("int1")
     if isinstance(value, (int, np.integer)):
