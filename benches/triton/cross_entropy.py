@@ -1,6 +1,6 @@
 """Cross entropy of rows of logits in Triton: the largest and the sum are kept while blocks of a row go by.
 
-A target is read as a number of the control CPU and is part of an address, so the kernel runs live. There is no twin in `tl`.
+A target is read as a number of the control CPU and is part of an address, so the kernel runs live. `tl` has no twin of it.
 """
 
 from __future__ import annotations

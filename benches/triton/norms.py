@@ -1,6 +1,6 @@
 """Layer norm and RMS norm of rows in Triton, a row a program.
 
-There are no twins in `tl`. The layer norm takes a row in blocks, so a row may be longer than scratch; the RMS norm takes it at
+`tl` has no twins of them. The layer norm takes a row in blocks, so a row may be longer than scratch; the RMS norm takes it at
 once.
 """
 

@@ -1,6 +1,6 @@
 """Rotary embedding in Triton: halves of each head turned by an angle of the position.
 
-There is no twin in `tl`, which has no functions of parts of a block.
+`tl` has no twin of it, since its functions take whole blocks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Softmax of rows in Triton, fused: a row is read once and written once.
 
-There is no twin in `tl` of its own; the rows of `attention` have the same arithmetic between two products.
+`tl` has no twin of it; the rows of `attention` have the same arithmetic between two products.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A device named `cuda` that is ours: files of Triton ask torch for it, and their tensors stay on the CPU.
 
-torch is imported only if it is installed; a file that needs it and has it not is told so by its own import.
+torch is imported only if it is installed; without it the import of a file that needs it fails.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -19,10 +20,10 @@ def cuda_on_cpu() -> Iterator[None]:
     if importlib.util.find_spec("torch") is None:
         yield
         return
-    import torch
-    from torch.overrides import TorchFunctionMode
+    torch: Any = importlib.import_module("torch")
+    mode: Any = importlib.import_module("torch.overrides").TorchFunctionMode
 
-    class OnCPU(TorchFunctionMode):
+    class OnCPU(mode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return _on_cpu(torch, func, args, kwargs or {})
 
@@ -37,17 +38,16 @@ def _on_cpu(torch: Any, func: Callable[..., Any], args: Any, kwargs: dict[str, A
     name = getattr(func, "__name__", "")
     if func is torch.Tensor.cuda:
         return args[0]
-    if func is torch.Tensor.is_cuda.__get__:
+    if func == torch.Tensor.is_cuda.__get__:
         return True
-    if func is torch.Tensor.device.__get__:
+    if func == torch.Tensor.device.__get__:
         return torch.device("cuda", 0)
     if func is torch.Tensor.get_device:
         return 0
     if name == "pin_memory":
         return args[0]
     kwargs = {key: _place(torch, value) if key == "device" else value for key, value in kwargs.items()}
-    if kwargs.pop("pin_memory", None):
-        pass
+    kwargs.pop("pin_memory", None)
     if func is torch.Tensor.to:
         args = (args[0], *(_place(torch, one) for one in args[1:]))
     if name == "Generator":

@@ -43,7 +43,7 @@ class HostMemory:
         self._numbers: dict[tuple[int, str], int] = {}
 
     def pointer_to(self, value: Any, name: str) -> pointer:
-        """A pointer to the first element of a tensor, which is the argument of this name."""
+        """A pointer to the first element of a tensor, the argument of this name."""
         kind = type_of(value)
         start, first, nbytes = _storage(value)
         key = start, kind.name
@@ -75,4 +75,4 @@ def _storage(value: Any) -> tuple[int, int, int]:
 def _bytes_at(address: int, nbytes: int) -> np.ndarray:
     if not nbytes:
         return np.empty(0, np.uint8)
-    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))

@@ -43,11 +43,20 @@ class FileRun:
     returned: Any = None
 
 
-def run_file(path: Path, call: str | None = None, arguments: Sequence[Any] = ()) -> FileRun:
-    """Run a file as a program, or call a function of it. Errors: InputError, RunError with the file's line."""
+def run_file(
+    path: Path,
+    call: str | None = None,
+    arguments: Sequence[Any] = (),
+    launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], object] | None = None,
+) -> FileRun:
+    """Run a file as a program, or call a function of it; `launch` takes its launches, by default `compute`.
+
+    Errors: InputError, RunError with the file's line.
+    """
     run = FileRun()
+    take = launch or (lambda *given: run.launches.append(compute(*given)))
     name = "__main__" if call is None else f"kernbench_triton_file.{path.stem}"
-    with _as_program(path), importable(), cuda_on_cpu(), launching(lambda *given: run.launches.append(compute(*given))):
+    with _as_program(path), importable(), cuda_on_cpu(), launching(take):
         try:
             values = runpy.run_path(str(path), run_name=name)
             if call is not None:

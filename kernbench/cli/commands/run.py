@@ -39,6 +39,7 @@ from kernbench.modes import RUN_MODES
 @click.option(
     "--what-if", is_flag=True, help="Simulate each field of the topology twice as fast, however long it takes."
 )
+@click.option("--call", help="Of a file of Triton, the function to call; without it the file runs as a program.")
 @options.TIME_LIMIT
 @options.OP_LIMIT
 @options.TRACE
@@ -55,4 +56,6 @@ def command(**given: Any) -> int:
     """
     from kernbench.cli.actions.run import Asked, run
 
+    if (call := given.pop("call")) is not None:
+        given["assignments"] = (*given["assignments"], f"call={call}")
     return run(Asked(**given))

@@ -387,7 +387,7 @@ def inline_asm_elementwise(*_: Any, **__: Any) -> None:
 
 
 class condition:
-    """The condition of a `while` loop with hints, which have no effect."""
+    """The condition of a `while` loop; its hints have no effect."""
 
     def __init__(self, arg1: Any, **hints: Any) -> None:  # noqa: ARG002
         self._holds = arg1

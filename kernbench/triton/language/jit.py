@@ -72,11 +72,11 @@ class JITFunction:
         return f"{show_path(self.fn.__code__.co_filename)}:{self.fn.__code__.co_firstlineno}"
 
 
-_launcher: ContextVar[Callable[..., None] | None] = ContextVar("launcher", default=None)
+_launcher: ContextVar[Callable[..., object] | None] = ContextVar("launcher", default=None)
 
 
 @contextmanager
-def launching(launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], None]) -> Iterator[None]:
+def launching(launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], object]) -> Iterator[None]:
     """Hand the launches `kernel[grid](...)` of the block to a function."""
     token = _launcher.set(launch)
     try:

@@ -61,7 +61,7 @@ class _Driver:
 
         @staticmethod
         def get_current_target() -> SimpleNamespace:
-            """A target that is no GPU of a vendor."""
+            """A target of our own name."""
             return SimpleNamespace(backend="kernbench", arch="kernbench", warp_size=32)
 
         @staticmethod

@@ -2,7 +2,7 @@
 
 Programs of a grid run at once, in any order. What one wrote another may read or write only after an atomic of the first was
 seen by an atomic of the second. An access leaves a *stamp* at each of its elements: its program, how many atomics the program
-had made, and its line. Atomics of one element are in order and are no race with each other.
+had made, and its line. Atomics of one element are in order, so they never race with each other.
 """
 
 from __future__ import annotations

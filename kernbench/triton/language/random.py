@@ -50,7 +50,7 @@ def randint4x(seed: Any, offset: Any, n_rounds: int = ROUNDS) -> tuple[tensor, .
     return philox(seed, at, _high(at), 0, 0, n_rounds)
 
 
-def _high(at: tensor) -> Any:
+def _high(at: Any) -> Any:
     """The upper word of offsets of 64 bits; 0 of those of 32."""
     return (at >> 32) if at.dtype.primitive_bitwidth > 32 else 0
 

@@ -110,7 +110,7 @@ def _definition(function: FunctionType) -> ast.FunctionDef | None:
 
 
 def rewrite(function: FunctionType) -> Callable[..., Any]:
-    """The function with the meanings of Triton. Errors: InputError for a global that is no constant."""
+    """The function with the meanings of Triton. Errors: InputError for a global without constexpr."""
     definition = _definition(function)
     _check_globals(function, definition)
     given = function.__globals__

@@ -16,7 +16,7 @@ class Benchmark:
 
 
 class Mark:
-    """A measured function, which is not run: nothing here has a time of its own."""
+    """A function of a plot; `run` does nothing, since only launches have times."""
 
     def __init__(self, fn: Callable[..., Any], benchmarks: Any) -> None:
         self.fn, self.benchmarks = fn, benchmarks
@@ -34,7 +34,7 @@ def perf_report(benchmarks: Any) -> Callable[[Callable[..., Any]], Mark]:
 
 
 def do_bench(fn: Callable[[], Any], *_: Any, quantiles: Any = None, **__: Any) -> Any:
-    """Call a function once; its time is in the lines of its launches, so 1 ms stands for it in the file's own tables."""
+    """Call a function once; its time is in the lines of its launches, and the file's own tables get 1 ms."""
     fn()
     return [1.0] * len(quantiles) if quantiles else 1.0
 

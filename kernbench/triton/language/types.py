@@ -155,7 +155,7 @@ def kind_of(one: dtype) -> int:
 
 
 def of_scalar(value: Any) -> dtype:
-    """The type of a Python number that stands alone."""
+    """The type of a Python number by itself."""
     if isinstance(value, (bool, np.bool_)):
         return named("int1")
     if isinstance(value, (int, np.integer)):
@@ -165,7 +165,7 @@ def of_scalar(value: Any) -> dtype:
                 return named(name)
         fail(f"the number {value} has more than 64 bits", "give a smaller one")
     finite = np.isfinite(value) and value != 0
-    return named("float32" if not finite or 2.0**-126 <= abs(value) <= np.finfo(np.float32).max else "float64")
+    return named("float32" if not finite or 2.0**-126 <= abs(value) <= float(np.finfo(np.float32).max) else "float64")
 
 
 def of_number(value: Any, beside: dtype | None) -> dtype:

@@ -1,0 +1,47 @@
+"""Files of Triton with wrappers of their own: programs whose launches are simulated, one line each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from kernbench import library
+from kernbench.frontends.benches import FRONT_END as BENCHES
+from kernbench.frontends.frontend import Files, FrontEnd
+
+_IMPORTS = re.compile(r"^\s*(?:import|from)\s+triton\b", re.MULTILINE)
+_BENCH = re.compile(r"^@(?:\w+\.)?bench\b", re.MULTILINE)
+
+
+def is_triton_file(name: str) -> bool:
+    """Whether a name is a Python file that imports Triton and has no bench."""
+    path = Path(name)
+    if path.suffix != ".py" or not library.is_file(path):
+        return False
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(_IMPORTS.search(text)) and not _BENCH.search(text)
+
+
+def name_files(name: str, parameters: Mapping[str, object]) -> Files:
+    """The file itself."""
+    del parameters
+    return [("program", Path(name))]
+
+
+FRONT_END = FrontEnd(
+    name="triton-file",
+    kind="triton-file",
+    title="Triton file",
+    machine=BENCHES.machine,
+    workloads="kernbench.frontends.triton_file_workloads",
+    claims=is_triton_file,
+    names=dict,
+    small=BENCHES.small,
+    files_of=name_files,
+    options=BENCHES.options,
+    suffixes=(".py",),
+)
