@@ -56,6 +56,13 @@ TINY = [
     ],
     ("transformer-block", {"tokens": 3, "hidden": 32, "heads": 2, "mlp": 32}),
     ("transformer-block", {"tokens": 2, "hidden": 16, "heads": 1, "mlp": 8, "dtype": "f32"}),
+    ("triton-cross-entropy", {"rows": 5, "classes": 100, "BLOCK": 32}),
+    ("triton-int8-matmul", {"M": 40, "N": 30, "K": 70, "BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}),
+    ("triton-layer-norm", {"rows": 6, "columns": 100, "BLOCK": 64}),
+    ("triton-rms-norm", {"rows": 6, "columns": 100}),
+    ("triton-rotary", {"positions": 6, "heads": 2, "head_dim": 16}),
+    ("triton-softmax", {"rows": 10, "columns": 100, "programs": 3}),
+    ("triton-vector-add", {"n": 1000, "BLOCK": 128}),
     ("triton-flash-attention", {"heads": 2, "kv_heads": 1, "tokens": 50, "head_dim": 16, "BLOCK_M": 16, "BLOCK_N": 16}),
     (
         "triton-flash-attention",

@@ -27,11 +27,18 @@ SIZES: dict[str, dict[str, object]] = {
     "qkv-gemm": {"tokens": 24, "hidden": 96, "heads": 4, "kv_heads": 2, "head_dim": 16},
     "va-offset-verify": {"rows": 64, "columns": 40, "offset": 777},
     "transformer-block": {"tokens": 3, "hidden": 32, "heads": 2, "mlp": 32},
+    "triton-cross-entropy": {"rows": 6, "classes": 200, "BLOCK": 64},
     "triton-flash-attention": {"heads": 2, "kv_heads": 1, "tokens": 100, "head_dim": 32, "BLOCK_M": 32, "BLOCK_N": 32},
+    "triton-int8-matmul": {"M": 48, "N": 64, "K": 96, "BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 32},
+    "triton-layer-norm": {"rows": 12, "columns": 200, "BLOCK": 64},
     "triton-matmul": {"M": 96, "N": 72, "K": 128, "BLOCK_M": 32, "BLOCK_N": 32},
     "triton-paged-decode": {"sequences": 2, "kv_heads": 1, "group": 4, "head_dim": 16, "page": 8, "longest": 40},
+    "triton-rms-norm": {"rows": 12, "columns": 200},
+    "triton-rotary": {"positions": 12, "heads": 2, "head_dim": 32},
+    "triton-softmax": {"rows": 20, "columns": 200, "programs": 6},
     "triton-split-k": {"M": 64, "N": 64, "K": 256, "BLOCK_M": 32, "BLOCK_N": 32, "SPLIT_K": 2},
     "triton-stream-k": {"M": 48, "N": 48, "K": 128, "BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32, "programs": 6},
+    "triton-vector-add": {"n": 5000, "BLOCK": 256},
     "vector-add": {"n": 20_000},
 }
 TOPOLOGIES = ("tiny", "sip_2x4x4")
