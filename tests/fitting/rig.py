@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kernbench.frontends.run import run_bench
 from kernbench.machine import load_machine
-from kernbench.runs.run import run_bench
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_flows
 

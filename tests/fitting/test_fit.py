@@ -8,9 +8,9 @@ import pytest
 import kernbench
 from kernbench.errors import InputError, LimitError
 from kernbench.fitting.fit import fit_machine
+from kernbench.frontends.run import run_bench
 from kernbench.machine import load_machine
 from kernbench.machine.sheets.field_values import show_topology
-from kernbench.runs.run import run_bench
 from tests.fitting.rig import HIDDEN, named, write_benches, write_flows
 
 NEAR, FAR = "sip0.cube0.pe0", "sip0.cube1.pe0"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernbench import library
+from kernbench.frontends.run import run_bench
 from kernbench.runs.error_bars import combine, find_error_bars
-from kernbench.runs.run import run_bench
 
 BENCH = ("gemm-single-pe", {"M": 32, "K": 32, "N": 32})
 

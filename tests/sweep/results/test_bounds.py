@@ -114,7 +114,9 @@ DERIVED = {
 
 def test_formulas_of_bounds_are_bounds_or_nothing() -> None:
     found = bounded_table({"derived": DERIVED, "mode": "auto"}, 100.0, 400.0, ("analytic", "hybrid"))
-    shown = {name: found[name].to_list() for name in (*DERIVED, *(f"{name}_bound" for name in DERIVED)) if name in found}
+    shown = {
+        name: found[name].to_list() for name in (*DERIVED, *(f"{name}_bound" for name in DERIVED)) if name in found
+    }
     assert shown == {
         "area": [8.0, 16.0],  # no result in it: no bound
         "edp": [800.0, 1600.0],
@@ -141,9 +143,13 @@ def test_bounds_say_what_they_know_of_a_condition(most: int, kept: bool | None) 
 def test_a_bound_is_no_baseline_beside_results() -> None:
     asked = {"objectives": ["min latency_ns"], "baseline": {"M": 1}}
     modes = ("analytic", "hybrid")
-    assert bounded_table({**asked, "mode": "auto"}, 100.0, 400.0, modes)["latency_ns_vs_baseline"].to_list() == [None] * 2
+    assert (
+        bounded_table({**asked, "mode": "auto"}, 100.0, 400.0, modes)["latency_ns_vs_baseline"].to_list() == [None] * 2
+    )
     modes = ("hybrid", "analytic")
-    assert bounded_table({**asked, "mode": "auto"}, 100.0, 400.0, modes)["latency_ns_vs_baseline"].to_list() == [1.0] * 2
+    assert (
+        bounded_table({**asked, "mode": "auto"}, 100.0, 400.0, modes)["latency_ns_vs_baseline"].to_list() == [1.0] * 2
+    )
     modes = ("analytic", "analytic")
     found = bounded_table({**asked, "mode": "analytic"}, 100.0, 400.0, modes)
     assert found["latency_ns_vs_baseline"].to_list() == [1.0] * 2

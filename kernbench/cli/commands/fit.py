@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernbench.cli import completion, options
-from kernbench.cli.screen import say, show, show_first
+from kernbench.cli.commands import options
+from kernbench.cli.names import completion
+from kernbench.cli.output.screen import say, show, show_first
 
 if TYPE_CHECKING:
     from kernbench.fitting.fit import FitResult
@@ -54,9 +55,9 @@ def command(
     A row is a bench with its parameters, or a flow, and a time. The figures move inside their ranges until simulated times are
     as near to the measured ones as they can be. What the measurements do not determine keeps its value and is named.
     """
-    from kernbench.cli.assignment import read_fields
-    from kernbench.cli.outputs import check_file
-    from kernbench.cli.progress import progress
+    from kernbench.cli.names.assignment import read_fields
+    from kernbench.cli.output.files import check_file
+    from kernbench.cli.output.progress import progress
     from kernbench.fitting.fit import check_machine_file, fit_machine
 
     overrides = read_fields(assignments)
@@ -81,8 +82,8 @@ def command(
 
 
 def _show(found: FitResult, out: Path | None) -> None:
-    from kernbench.report.tables.text_table import Field, figures_table
     from kernbench.text import plural
+    from kernbench.text_table import Field, figures_table
 
     rows = plural(len(found.measured.rows), "point")
     say(f"{found.topology.stem} fitted to {rows} of {found.measured.file}, {found.runs:,} runs", bold=True)
