@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -63,6 +64,11 @@ class _Driver:
         def get_current_target() -> SimpleNamespace:
             """A target of our own name."""
             return SimpleNamespace(backend="kernbench", arch="kernbench", warp_size=32)
+
+        @staticmethod
+        def get_active_torch_device() -> Any:
+            """The device of torch named cuda: ours."""
+            return importlib.import_module("torch").device("cuda", 0)
 
         @staticmethod
         def get_current_device() -> int:
