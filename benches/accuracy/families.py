@@ -98,7 +98,7 @@ FAMILIES = (
         "Clocks and firmware of the captures, and the programs where the library chose them.",
         lambda: run_chips("matmul"),
         rules=(
-            Rule(("l1", "25312x1792"), 1, PACKER),
+            Rule(("l1", "25312x1792", "1x1x2048x"), 1, PACKER),
             Rule(("1x1x32x",), -1, "32 rows alone: the library reads tiles of B one by one, in a way of its own"),
             Rule(("blackhole",), -1, DRAM),
         ),
