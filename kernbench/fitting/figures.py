@@ -76,8 +76,7 @@ def choose_figures(
     """The figures that may move, and the chosen ones that cannot.
 
     `named` are fields, each alone or with ends, as "noc.gbs=100..400", and the word "chosen" for all chosen ones.
-    Errors: InputError for an unknown field, a field without a number or with a whole one, ends that cannot be, or no
-    figure at all.
+    Errors: InputError for an unknown field, one without a number, a whole one, ends that cannot be, or no figure at all.
     """
     shown = show_topology(topology, overrides)
     known = {one.path: one for one in shown.all_fields}

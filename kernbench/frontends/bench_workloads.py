@@ -160,7 +160,7 @@ class BenchWorkload(Workload):
 
 @dataclass(frozen=True, slots=True)
 class TantoBenchWorkload(BenchWorkload):
-    """A bench of Tanto programs, whose kernels stand in files beside its own."""
+    """A bench of Tanto programs, with kernels in files beside its own."""
 
     record = benches.TANTO
 

@@ -102,7 +102,7 @@ class PatternWorkload(Workload):
         )
 
     def tables(self, result: RunResult) -> list[TextTable]:
-        """None: there is no result."""
+        """None: traffic has no result."""
         del result
         return []
 

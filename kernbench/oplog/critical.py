@@ -152,7 +152,7 @@ class PathFinder:
         if found is None:
             latency = find_uncontended_latency(self._program.machine, route, nbytes)
             spent = {OVERHEADS: int(latency.overhead_fs.sum()), WIRES: latency.wire_fs}
-            parts = [
+            parts: list[tuple[str, int]] = [
                 (self._station_kind[station], fs)
                 for station, fs in zip(latency.station.tolist(), latency.first_fs.tolist(), strict=True)
             ]
@@ -169,7 +169,8 @@ class PathFinder:
 
     def _classes(self, stations: np.ndarray) -> str:
         """The classes of some stations as one."""
-        return JOINED.join(sorted({self._station_kind[station] for station in stations.tolist()}))
+        kinds: set[str] = {self._station_kind[station] for station in stations.tolist()}
+        return JOINED.join(sorted(kinds))
 
 
 def _cut(piece: Piece, since_fs: int) -> Piece:

@@ -61,7 +61,8 @@ def _encode_commands(program: Program, texts: list[str], code: np.ndarray) -> No
     """Give the starts of plans that have no note of their own, and the stages of these, the note of the plan."""
     known: dict[int, int] = {}  # by the identity of a note, which many plans share
     starts = np.flatnonzero((program.op[:, 0] == Op.PIPE) & (code == 0))
-    for row, number in zip(starts.tolist(), program.op[starts, 1].tolist(), strict=True):
+    numbers: list[int] = program.op[starts, 1].tolist()
+    for row, number in zip(starts.tolist(), numbers, strict=True):
         note = program.plan_notes[number]
         if id(note) not in known:
             known[id(note)] = len(texts)
@@ -87,7 +88,7 @@ class _Plan(NamedTuple):
 
     def list_tokens(self, program: Program) -> list[list[Stage]]:
         """The stages of each token."""
-        tags = [program.tags[tag] for tag in self.tags.tolist()]
+        tags: list[tuple[str, str]] = [program.tags[tag] for tag in self.tags.tolist()]
         stages = [Stage(name, kind, size) for (name, kind), size in zip(tags, self.nbytes.tolist(), strict=True)]
         return [stages[first:end] for first, end in pairwise(self.start.tolist())]
 
@@ -110,7 +111,8 @@ def _encode_stages(
 
 def _without_addresses(params: Params) -> tuple[Params, dict[int, int]]:
     """A composite whose operands are at address 0, as values without a number; and the address of each that has one."""
-    operands = {RESULT: params["out"], **dict(enumerate(params["inputs"]))}
+    given: list[Params] = params["inputs"]
+    operands: dict[int, Params] = {RESULT: params["out"], **dict(enumerate(given))}
     addresses = {number: operand["address"] for number, operand in operands.items() if "address" in operand}
     bare = {number: _bare(operand) for number, operand in operands.items()}
     out, *inputs = bare.values()

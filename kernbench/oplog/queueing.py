@@ -23,7 +23,7 @@ class Queueing(NamedTuple):
     """Sums over the operations of one name, in femtoseconds."""
 
     name: str
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     queued_fs: int
     contention_fs: int  # of transfers
     served_fs: int

@@ -64,7 +64,8 @@ def describe_stages(composite: Params, tokens: Sequence[Sequence[Stage]], plan: 
     operands = composite["inputs"][: len(composite["inputs"]) - sum(step["operand"] is not None for step in steps)]
     cuts = _cut(rows, tile_m), _cut(depth, tile_k if gemm else 1), _cut(columns, tile_n)
     order, reads = plan(*map(len, cuts))
-    for token, place, read in zip(tokens, order.tolist(), reads.tolist(), strict=True):
+    places: list[list[int]] = order.tolist()
+    for token, place, read in zip(tokens, places, reads.tolist(), strict=True):
         m, k, n = (cut[at] for cut, at in zip(cuts, place, strict=True))
         grids = ((m, k), (k, n)) if gemm else ((m, n), (m, n))
         tiles = [_tile(*of) for of in zip(operands, *zip(*grids, strict=True), read, strict=False)]

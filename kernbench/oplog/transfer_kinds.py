@@ -21,7 +21,7 @@ class TransferKinds(NamedTuple):
     """Distinct transfers, in no certain order."""
 
     kinds: np.ndarray  # int64[kind, 3] route, bytes and the operand
-    count: np.ndarray  # int64[kind]
+    count: np.ndarray  # int64[kind]  # pyright: ignore[reportIncompatibleMethodOverride]
     which: EncodedRows  # int32[row] the kind of each transfer, else NONE; of a row that does not count it may be either
 
 

@@ -143,7 +143,7 @@ class Services(NamedTuple):
 
     station: np.ndarray  # int64[service], in order
     nbytes: np.ndarray  # int64[service]
-    count: np.ndarray  # int64[service]
+    count: np.ndarray  # int64[service]  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def fs(self, fs_per_flit: np.ndarray, flit_bytes: int) -> np.ndarray:
         """int64[..., service] time of all flits of each, without turnarounds between reads and writes.
@@ -159,7 +159,7 @@ class KindServices(NamedTuple):
     kind: np.ndarray  # int64[service] the kind
     station: np.ndarray  # int64[service]
     nbytes: np.ndarray  # int64[service] of each flit, padded
-    count: np.ndarray  # int64[service] flits
+    count: np.ndarray  # int64[service] flits  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 def list_services(machine: Machine, kinds: np.ndarray) -> KindServices:

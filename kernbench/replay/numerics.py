@@ -38,14 +38,34 @@ def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
     return shifted / shifted.sum(axis=axis, keepdims=True)
 
 
+def _rsqrt(x: np.ndarray) -> np.ndarray:
+    return 1 / np.sqrt(x)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def _fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    return a * b + c
+
+
+def _clamp(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)
+
+
 ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "exp": np.exp,
     "exp2": np.exp2,
     "log": np.log,
     "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "rsqrt": _rsqrt,
     "abs": np.abs,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sigmoid": _sigmoid,
     "tanh": np.tanh,
     "cos": np.cos,
     "sin": np.sin,
@@ -59,8 +79,8 @@ ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "mod": np.remainder,
     "bit_and": np.bitwise_and,
     "bit_or": np.bitwise_or,
-    "fma": lambda a, b, c: a * b + c,
-    "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "fma": _fma,
+    "clamp": _clamp,
     "where": np.where,
 }
 COMPARISONS: dict[str, Callable[..., np.ndarray]] = {
@@ -81,7 +101,7 @@ STEPS: dict[str, Callable[..., np.ndarray]] = {
     "dequant": np.multiply,
     "scale": np.multiply,
     "bias": np.add,
-    "relu": lambda x: np.maximum(x, 0),
+    "relu": _relu,
 }
 
 

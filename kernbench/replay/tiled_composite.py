@@ -88,7 +88,8 @@ class _Tensor:
             return self.blocks[0].data.reshape(shape)
         grid = self.grid
         whole = np.empty((grid.rows, grid.columns), self.blocks[0].data.dtype)
-        for which, at in zip(block.tolist(), tile.tolist(), strict=True):
+        taken: list[int] = block.tolist()
+        for which, at in zip(taken, tile.tolist(), strict=True):
             rows, columns = _range(grid, *divmod(at, grid.across))
             whole[rows, columns] = self.blocks[which].cut(rows, columns)
         return whole.reshape(shape)
@@ -236,7 +237,8 @@ class TiledComposite:
         """The tensors of a range, k tile after k tile."""
         assert self._rows is not None
         for token in tokens:
-            blocks = [tensor.blocks[at] for tensor, at in zip(self._tensors, self._block[token].tolist(), strict=True)]
+            taken: list[int] = self._block[token].tolist()
+            blocks = [tensor.blocks[at] for tensor, at in zip(self._tensors, taken, strict=True)]
             if self._note.kind != "gemm":
                 yield [block.cut(rows, columns) for block in blocks]
                 continue

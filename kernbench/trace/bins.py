@@ -53,7 +53,7 @@ class Bins(NamedTuple):
         self, start_fs: np.ndarray, end_fs: np.ndarray, amount: np.ndarray, column: np.ndarray, columns: int
     ) -> tuple[Any, Any]:
         """Sparse float64[bin + 1, column]: changes of rates (1/fs) at bins, and what to add in these bins."""
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
 
         shape = len(self.start_fs) + 1, columns
         long = end_fs > start_fs

@@ -125,7 +125,7 @@ def find_held_servers(program: Program) -> EncodedRows:
 
 def _list_gauges(machine: Machine, busy_fs: np.ndarray, chosen: TraceFilter, parts: PartTracks) -> _Gauges:
     """Of each class in each process that was busy: all its parts together, and the busiest. `busy_fs`: float64[part]."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
 
     known = list_parts(machine)
     members: dict[tuple[str, str], list[int]] = {}
@@ -151,7 +151,7 @@ def _list_gauges(machine: Machine, busy_fs: np.ndarray, chosen: TraceFilter, par
 def _make_queues(
     program: Program, times: Times, bins: Bins, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
 ) -> polars.DataFrame:
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
 
     machine = program.machine
     names = [(parts.split(name)[0], kind) for name, kind in zip(machine.server_name, machine.server_kind, strict=True)]

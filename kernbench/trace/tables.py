@@ -53,8 +53,10 @@ class Trace:
 class TrackTable:
     """Tracks that are added when they are first asked for, in this order."""
 
-    _rows: list[tuple[str, str, int, str]] = field(default_factory=list)  # name, kind, parent, unit
-    _number: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    _rows: list[tuple[str, str, int, str]] = field(
+        default_factory=list[tuple[str, str, int, str]]
+    )  # name, kind, parent, unit
+    _number: dict[tuple[str, str, int], int] = field(default_factory=dict[tuple[str, str, int], int])
 
     def find(self, name: str, kind: str, parent: int = NO_PARENT, unit: str = "") -> int:
         """The number of a track."""

@@ -6,7 +6,7 @@ each link and memory channel is exact, and is spread evenly over the time of its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -59,13 +59,13 @@ def spread_waiting(bins: Bins, held: Held, counted: Any) -> np.ndarray:
 
 def make_sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:
     """A sparse float64 matrix of values, int64[n] rows and columns; values of one place add up."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
 
     return csr_array((value.astype(float), (row, column)), shape)
 
 
 def set_beside(left: Any, right: Any) -> Any:
     """Two sparse matrices of as many rows as one, the columns of the first before those of the second."""
-    from scipy.sparse import hstack
+    from scipy import sparse  # pyright: ignore[reportMissingTypeStubs]
 
-    return hstack([left, right])
+    return cast("Any", sparse).hstack([left, right])

@@ -1,4 +1,4 @@
-"""The commands of before the one `kernbench run`, which are taken for one release: they run the new way, with a hint."""
+"""The commands of before the one `kernbench run`, taken for one release: they run the new way, with a hint."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def sweeps(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 
 def swept(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `kernbench sweep` takes: sweeps, programs, and files of either; patterns if it is none of these."""
+    """What `kernbench sweep` takes: sweeps, programs, and files of either; patterns otherwise."""
     found = [*sweeps(context, parameter, incomplete), *programs(context, parameter, incomplete)]
     return found or patterns(context, parameter, incomplete)
 

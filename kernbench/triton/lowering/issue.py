@@ -8,7 +8,7 @@ does: the load of iteration j follows the commands of iteration j - S, and waits
 whose room it takes. Commands of the iterations between are *pending*. Whatever needs a number at once (an address or a
 condition that was loaded, an atomic, the end of the loop) ends the run ahead: all that is pending is issued first.
 
-Blocks take room in scratch from the issue of the command that makes them (`rooms`), and the CPU waits where there is none.
+Blocks take room in scratch from the issue of the command that makes them (`rooms`), and the CPU waits until there is room.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 
 from kernbench import DPPolicy, RunResult, bench, run
 from kernbench.errors import DeadlockError, InputError, KernBenchError, KernelError, RunError
+from tests.pairs import pairwise
 
 HERE = "tests/host/torch/test_distributed.py"
 ONE = DPPolicy(num_cubes=1, num_pes=1)
@@ -54,9 +55,7 @@ def right(result: RunResult) -> bool:
 # Numbers
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("algorithm", ALL_REDUCES)
-@pytest.mark.parametrize("sips", [1, 3])
+@pytest.mark.parametrize(("layout", "algorithm", "sips"), pairwise([*LAYOUTS], ALL_REDUCES, [1, 3]))
 def test_all_reduce_is_the_sum_over_ranks_whatever_the_layout(layout: str, algorithm: str, sips: int) -> None:
     tensors = []
 
@@ -94,10 +93,10 @@ GRIDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("algorithm", ["ring", "ring_2d", "auto"])
-@pytest.mark.parametrize("layout", ["split", "tiles", "copies in a cube"])
-@pytest.mark.parametrize("elements", [1, 37])
+@pytest.mark.parametrize(
+    ("grid", "algorithm", "layout", "elements"),
+    pairwise([*GRIDS], ["ring", "ring_2d", "auto"], ["split", "tiles", "copies in a cube"], [1, 37]),
+)
 def test_lanes_of_a_grid_come_right(grid: str, algorithm: str, layout: str, elements: int) -> None:
     """PEs that reduce side by side go on different ways: parts of several sizes, fewer elements than ranks, none at all."""
     sips, fields = GRIDS[grid]
@@ -114,9 +113,14 @@ def test_lanes_of_a_grid_come_right(grid: str, algorithm: str, layout: str, elem
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "i16", "i8", "u32", "u16", "u8"])
-@pytest.mark.parametrize("elements", [1, 11, 12, 4099])
-@pytest.mark.parametrize("algorithm", ["ring", "ring_2d", "auto"])
+@pytest.mark.parametrize(
+    ("dtype", "elements", "algorithm"),
+    pairwise(
+        ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "i16", "i8", "u32", "u16", "u8"],
+        [1, 11, 12, 4099],
+        ["ring", "ring_2d", "auto"],
+    ),
+)
 def test_every_type_and_awkward_sizes(dtype: str, elements: int, algorithm: str) -> None:
     """Twelve participants: fewer elements than they are, as many, and a prime number of them."""
 
