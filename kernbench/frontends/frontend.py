@@ -129,10 +129,6 @@ class Workload(ABC):
         del environment, given
         return {}, {}
 
-    def make_whole(self, parameters: Mapping[str, object]) -> dict[str, object]:
-        """Parameters that mean the same in any directory: paths are whole."""
-        return dict(parameters)
-
     @abstractmethod
     def prepare(self, request: Request) -> Prepared:
         """Check a request before anything runs. Errors: InputError."""
@@ -180,6 +176,7 @@ class FrontEnd:
     names: Callable[[], Named]
     small: Mapping[str, object]  # a grid of little work, after which all that a point needs is imported and compiled
     files_of: Callable[[str, Mapping[str, object]], Files] = lambda _name, _parameters: []
+    make_whole: Callable[[Mapping[str, object]], dict[str, object]] = dict  # parameters with whole paths
     folder: str = ""  # of the files that are named, of which the docstring says what each is
     runs: bool = True  # else its programs are swept alone
     verifies: bool = False  # a run computes its numbers unless it is told not to

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.errors import InputError, shorten
-from kernbench.frontends.registry import find_front_end
+from kernbench.frontends.benches import CODE as PYTHON
+from kernbench.frontends.registry import FRONT_ENDS, find_front_end
 from kernbench.frontends.tanto_programs import join_texts
 from kernbench.library import is_file, is_path
 from kernbench.machine.overrides import TOPOLOGY
@@ -22,12 +23,18 @@ from kernbench.schema.guards import is_list, is_mapping
 from kernbench.user_modules import note_code
 
 if TYPE_CHECKING:
-    from kernbench.frontends.frontend import Files, Workload
+    from kernbench.frontends.frontend import Files, FrontEnd, Workload
     from kernbench.frontends.prepared import Request
     from kernbench.machine.machine import Machine
 
 RUN, CODE, SHEET = "run", "code", "sheet of "
 _SETTING = re.compile(r"[A-Za-z_][\w.\[\]]*")
+_LIKE_OPTION = re.compile(r"-[^\d.]")
+_EARLIER = {
+    "pto run": "task-graph",
+    "pto replay": "measured-graph",
+    "tanto run": "tanto-program",
+}  # front-ends by command
 _CANNOT = "the run cannot be repeated"
 
 
@@ -37,7 +44,7 @@ def note_request(request: Request, workloads: Sequence[Workload], machine: Machi
     if None in names:
         return None
     first, options = workloads[0], request.options
-    settings = {**request.settings, **first.make_whole(request.parameters)}
+    settings = {**request.settings, **first.record.make_whole(request.parameters)}
     files = [file for workload in workloads for file in workload.files]
     beside = [Path(one.file) for one in machine.dropins.values()]
     code = note_code([*files, *beside])
@@ -97,13 +104,15 @@ def plan_repetition(result: Mapping[str, Any]) -> Repetition:
     settings, options = asked.get("settings"), asked.get("options")
     if not (is_mapping(settings) and is_mapping(options)):
         raise InputError(f"{_CANNOT}: its request has no settings or no options")
-    return repeat(asked.get("name"), asked.get("machine"), result.get("mode"), settings, options)
+    noted = _read_front_end(asked.get("front_end"))
+    return _repeat(asked.get("name"), asked.get("machine"), result.get("mode"), settings, options, noted)
 
 
 def _read_earlier(asked: Mapping[str, Any], result: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The request of a run that an earlier version kept, in the form of now. Errors: InputError."""
     command = asked.get("command", RUN)
     found: dict[str, Any] = {
+        "front_end": _EARLIER.get(command) if isinstance(command, str) else None,
         "name": asked.get("bench", result.get("bench")),
         "machine": asked.get("topology", result.get("topology")),
         "settings": {name: value for name, value in settings.items() if value != "" and value is not None},
@@ -114,35 +123,81 @@ def _read_earlier(asked: Mapping[str, Any], result: Mapping[str, Any], settings:
     if command == "pto replay":
         return {**found, "name": asked.get("graph")}
     programs = asked.get("programs")
-    if command != "tanto run" or not is_list(programs) or not programs:
+    if command != "tanto run":
         raise InputError(f"{_CANNOT}: it was made by {shorten(repr(command))}, which is no command here")
+    if not is_list(programs) or not programs:
+        raise InputError(f"{_CANNOT}: its programs are {shorten(repr(programs))}, which are no texts")
     own = {"kernels": asked.get("kernels"), "kernel_map": asked.get("kernel_map"), "rounding": asked.get("rounding")}
     own |= {name: join_texts(_read_texts(asked, name)) for name in ("inputs", "defines")}
     named = {"names": programs} if programs[1:] else {"name": programs[0]}
     return {**found, **named, "settings": {name: value for name, value in own.items() if value} | found["settings"]}
 
 
-def repeat(
+def repeat_point(name: str, machine: object, mode: object, settings: Mapping[str, object]) -> Repetition:
+    """How to run a point of a sweep in the directory of the sweep; files other than Python are named by whole paths.
+
+    A setting without a value is left out. Errors: InputError for what no command line can say.
+    """
+    front_end = find_front_end(name)
+    is_data = any(what != PYTHON for what, _ in front_end.files_of(name, settings))
+    named = str(Path(name).absolute()) if is_data else name
+    return _repeat(named, machine, mode, front_end.make_whole(settings), {}, None)
+
+
+def _repeat(
     name: object,
     machine: object,
     mode: object,
     settings: Mapping[str, object],
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, object],
+    noted: FrontEnd | None,
 ) -> Repetition:
-    """How to run a program for its times; a setting without a value is left out. Errors: InputError for what cannot be said."""
-    named, options = _read_name("program", name), options or {}
+    """How to run a program for its times; `noted` is the front-end that it was of. Errors: InputError."""
+    named = _read_name("program", name)
     front_end = find_front_end(named)
     device = _read_name("device", options.get("device", "all"))
     found = [RUN, named, "--topology", _read_name("topology", machine), "--mode", _read_name("mode", mode)]
+    given = _read_settings(settings)
+    files = _files_of_program([noted or front_end, front_end], named, given)
+    found += [part for path, value in given.items() for part in ("--set", f"{path}={_read_value(path, value)}")]
+    found += [] if device == "all" else ["--device", device]
+    found += ["--live"] if options.get("live") else []
+    found += ["--no-data"] if front_end.verifies else []
+    return Repetition(found, [*files, *_files_of_machine(machine, given)])
+
+
+def _read_front_end(name: object) -> FrontEnd | None:
+    """The front-end that a request notes; None if it notes none. Errors: InputError for one that is not here."""
+    if name is None or (isinstance(name, str) and name in FRONT_ENDS):
+        return FRONT_ENDS[name] if name else None
+    raise InputError(f"{_CANNOT}: its front-end is {shorten(repr(name))}, which is none here")
+
+
+def _read_settings(settings: Mapping[str, object]) -> dict[str, str | int | float]:
+    """The settings that have a value. Errors: InputError for what `--set` cannot say."""
+    found = dict[str, str | int | float]()
     for path, value in settings.items():
         if not _SETTING.fullmatch(path) or not isinstance(value, str | int | float | None):
             raise InputError(f"{_CANNOT}: it sets {shorten(path)} to {shorten(repr(value))}")
         if value is not None and value != "":
-            found += ["--set", f"{path}={value}"]
-    found += [] if device == "all" else ["--device", device]
-    found += ["--live"] if options.get("live") else []
-    found += ["--no-data"] if front_end.verifies else []
-    return Repetition(found, [*front_end.files_of(named, settings), *_files_of_machine(machine, settings)])
+            found[path] = value
+    return found
+
+
+def _read_value(name: str, value: str | int | float) -> str:
+    text = str(value)
+    if _LIKE_OPTION.match(text):
+        raise InputError(f"{_CANNOT}: its {name} is {shorten(repr(text))}, which is no name")
+    return text
+
+
+def _files_of_program(front_ends: Sequence[FrontEnd], name: str, settings: Mapping[str, object]) -> Files:
+    """The files of a program, as each front-end knows them. Errors: InputError for data that has no whole path."""
+    files = list(dict.fromkeys(one for front_end in front_ends for one in front_end.files_of(name, settings)))
+    for what, path in files:
+        if what != PYTHON and not path.is_absolute():
+            raise InputError(f"{_CANNOT}: its {what} is {shorten(repr(str(path)))}, which is no whole path")
+    return files
 
 
 def _read_name(what: str, text: object) -> str:

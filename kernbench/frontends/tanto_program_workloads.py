@@ -136,19 +136,6 @@ class TantoProgramWorkload(Workload):
             f"family {family!r}; --topology {self.machine} would do"
         )
 
-    def make_whole(self, parameters: Mapping[str, object]) -> dict[str, object]:
-        """As of `Workload`."""
-        found = dict(parameters)
-        for name in ("program", "kernels", "kernel_map"):
-            if found.get(name):
-                found[name] = str(Path(str(found[name])).absolute())
-        if found.get("inputs"):
-            pairs = [text.partition("=") for text in split_texts(found["inputs"])]
-            found["inputs"] = tanto_programs.join_texts(
-                f"{number}={Path(file).absolute()}" for number, _, file in pairs
-            )
-        return found
-
     def describe(self) -> Shown:
         """As of `Workload`. Errors: InputError as `load_program`."""
         found, path = load_program(Path(self.program)), Path(self.program)

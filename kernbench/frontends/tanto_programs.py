@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from kernbench.errors import InputError, shorten
 from kernbench.frontends.benches import TANTO
 from kernbench.frontends.frontend import Files, FrontEnd
 
@@ -15,8 +16,11 @@ PARAMETERS = {"program": "", "kernels": "", "kernel_map": "", "inputs": "", "def
 
 
 def split_texts(text: object) -> list[str]:
-    """The texts that commas part; one in double quotes may hold commas."""
-    lines = list(csv.reader([str(text)], skipinitialspace=True))
+    """The texts that commas part; one in double quotes may hold commas. Errors: InputError."""
+    try:
+        lines = list(csv.reader([str(text)], skipinitialspace=True))
+    except csv.Error as error:
+        raise InputError(f"{shorten(repr(text))} is no list of texts with commas between them: {error}") from None
     return [part.strip() for part in (lines[0] if lines else []) if part.strip()]
 
 
@@ -36,6 +40,18 @@ def name_files(name: str, parameters: Mapping[str, object]) -> Files:
     return files + [("buffer", Path(text.partition("=")[2])) for text in split_texts(texts["inputs"])]
 
 
+def make_whole(parameters: Mapping[str, object]) -> dict[str, object]:
+    """Parameters that mean the same in any directory: paths are whole. Errors: InputError as `split_texts`."""
+    found = dict(parameters)
+    for name in ("program", "kernels", "kernel_map"):
+        if found.get(name):
+            found[name] = str(Path(str(found[name])).absolute())
+    if found.get("inputs"):
+        pairs = [text.partition("=") for text in split_texts(found["inputs"])]
+        found["inputs"] = join_texts(f"{number}={Path(file).absolute()}" for number, _, file in pairs)
+    return found
+
+
 FRONT_END = FrontEnd(
     name="tanto-program",
     kind="tanto-program",
@@ -46,6 +62,7 @@ FRONT_END = FrontEnd(
     names=dict,
     small=TANTO.small,
     files_of=name_files,
+    make_whole=make_whole,
     verifies=True,
     suffixes=(".json",),
 )

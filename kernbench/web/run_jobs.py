@@ -20,7 +20,7 @@ from kernbench import library
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.frontends.benches import CODE
-from kernbench.frontends.request import SHEET, Repetition, noted_digests, plan_repetition, repeat
+from kernbench.frontends.request import SHEET, Repetition, noted_digests, plan_repetition, repeat_point
 from kernbench.modes import Mode
 from kernbench.runs.explained_files import add_explanation, check_same
 from kernbench.schema.guards import is_mapping
@@ -101,7 +101,7 @@ class RunJobs:
             raise InputError(f"{source.name} is a sweep over traffic, whose points kernbench probe runs")
         mode = Mode.FLIT if told.get("mode") == Mode.FLIT else Mode.HYBRID
         settings = {name: row[name] for name in parameters}
-        repetition = repeat(told["bench"], told.get("topology"), str(mode), settings)
+        repetition = repeat_point(told["bench"], told.get("topology"), str(mode), settings)
         return self._check(repetition, POINT), noted_digests(told), str(row["key"])[:KEY_DIGITS]
 
     def _permit(self, digests: Iterable[str]) -> dict[str, str]:

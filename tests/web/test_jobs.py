@@ -95,10 +95,7 @@ def test_an_explanation_is_made_and_stays_with_the_run(client: Client) -> None:
     before = client.ask("/api/run/plain/about")[1]
     assert "explain" not in before
     job = client.start("explain", "plain")
-    assert job["command"] == (
-        "kernbench run gemm-single-pe --topology tiny --mode hybrid "
-        "--set M=32 --set K=128 --set N=128 --set dtype=f16 --explain"
-    )
+    assert job["command"] == "kernbench run gemm-single-pe --topology tiny --mode hybrid --set M=32 --explain"
     assert client.ask("/api/run/plain/commands")[1]["commands"]["explain"] == job["command"]
     assert (client.ended()["state"], client.ended()["result"]) == ("done", "plain")
     after = client.ask("/api/run/plain/about")[1]
@@ -171,14 +168,14 @@ def test_a_point_is_run_where_its_sweep_is_and_opens(client: Client) -> None:
         (
             "vector_example",
             {"rows": [8], "case": ["Small"], "runtime": [""], "topology.aic.clock_ghz": [2.0]},
-            "kernbench pto run vector_example --no-data --case Small --topology tiny --mode hybrid --set rows=8 "
-            "--set topology.aic.clock_ghz=2.0",
+            "kernbench run vector_example --topology tiny --mode hybrid --set rows=8 --set case=Small "
+            "--set topology.aic.clock_ghz=2.0 --no-data --explain",
         ),
         (
             "a.json",
             {"program": ["b.json"], "kernels": [""], "inputs": ["0=x.npy, 1=y.bin"], "defines": ["T=int8"]},
-            "kernbench tanto run HERE/b.json --kernels HERE --in 0=HERE/x.npy --in 1=HERE/y.bin -D T=int8 --rounding truncate "
-            "--topology tiny --mode hybrid --no-data --explain",
+            "kernbench run HERE/a.json --topology tiny --mode hybrid --set program=HERE/b.json "
+            "--set inputs=0=HERE/x.npy,1=HERE/y.bin --set defines=T=int8 --no-data --explain",
         ),
     ],
 )
@@ -211,8 +208,8 @@ def test_another_run_is_not_taken_for_the_kept_one(tmp_path: Path) -> None:
     [
         ({"mode": "analytic"}, "the run is of mode analytic, which has no events"),
         ({"request": None}, "the run cannot be repeated: it was not made by `kernbench run`"),
-        ({"parameters": {"M --out x": 1}}, "the run cannot be repeated: it sets M --out x to 1"),
-        ({"request": {"bench": "--help", "topology": "tiny"}}, "its bench is '--help', which is no name"),
+        ({"request": {}, "parameters": {"M --out x": 1}}, "the run cannot be repeated: it sets M --out x to 1"),
+        ({"request": {"bench": "--help", "topology": "tiny"}}, "its program is '--help', which is no name"),
         ({"request": {"command": "sweep"}}, "it was made by 'sweep', which is no command here"),
         ({"request": TANTO | {"kernels": "/etc"}}, "its kernels is /etc, and the viewer reads no file outside"),
         ({"request": TANTO | {"kernels": "-D"}}, "its kernels is '-D', which is no whole path"),
@@ -245,7 +242,10 @@ def test_another_run_is_not_taken_for_the_kept_one(tmp_path: Path) -> None:
             {"request": {"command": "pto run", "bench": "topology"}},
             "its bench is topology, and the viewer runs code of",
         ),
-        ({"overrides": {"parts.pe_gemm": "/etc/x.yaml"}}, "its sheet of pe_gemm is /etc/x.yaml, and the viewer"),
+        (
+            {"request": {}, "overrides": {"parts.pe_gemm": "/etc/x.yaml"}},
+            "its sheet of pe_gemm is /etc/x.yaml, and the viewer",
+        ),
     ],
 )
 def test_what_cannot_be_repeated_is_refused(told: dict[str, object], said: str, tmp_path: Path) -> None:
