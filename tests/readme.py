@@ -8,7 +8,7 @@ printed.
 A figure in the prose that comes from a run is checked by a comment behind it, which a reader does not see:
 
     <!-- from runs
-    5.1 µs: (told("kernbench pto replay one.json")["span_us"] - 40 * 3) / 39
+    5.1 µs: (told("kernbench run one.json")["span_us"] - 40 * 3) / 39
     a third: 1 - span("fast") / span("slow")
     given: 16 KiB
     -->

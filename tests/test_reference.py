@@ -22,5 +22,5 @@ def test_the_pages_have_what_they_are_for() -> None:
         "| `channel_gbs` | number, 0.001 to 1,000,000 | GB/s |  | bandwidth of one pseudo-channel |"
         in texts["reference-fields.md"]
     )
-    assert "## kernbench pto replay" in texts["reference-commands.md"]
+    assert "## kernbench check" in texts["reference-commands.md"]
     assert "| `--diff` | Show the fields in which two machines" in texts["reference-commands.md"]

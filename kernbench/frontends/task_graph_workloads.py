@@ -1,7 +1,7 @@
 """Task graphs as workloads.
 
 Parameters are `case`, `runtime` and those of the cases that runs may choose. One that is not set and differs between these
-cases is shown as "", which is each case's own value.
+cases is shown as "": each case has its own value.
 """
 
 from __future__ import annotations

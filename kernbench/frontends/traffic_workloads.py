@@ -102,7 +102,7 @@ class PatternWorkload(Workload):
         )
 
     def tables(self, result: RunResult) -> list[TextTable]:
-        """None: traffic has no result."""
+        """As of `Workload`: empty, because traffic is swept alone."""
         del result
         return []
 

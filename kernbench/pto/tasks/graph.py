@@ -1,4 +1,4 @@
-"""Measured task graphs: the schedule file that `kernbench pto replay` reads, and how long each block of a task takes."""
+"""Measured task graphs: the schedule file that `kernbench run` replays, and how long each block of a task takes."""
 
 from __future__ import annotations
 
