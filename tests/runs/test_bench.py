@@ -218,9 +218,7 @@ def test_unknown_names_and_indices() -> None:
     assert str(error.value).startswith("unknown bench 'vektor-add'; did you mean 'vector-add'? Known: " + names[0])
     with pytest.raises(InputError) as error:
         find_bench("tanto-matmull")
-    told = "unknown bench 'tanto-matmull'; did you mean 'tanto-matmul'? Known: tanto-attention, "
-    assert str(error.value).startswith(told)
-    assert "vector-add" not in str(error.value)
+    assert str(error.value).startswith("unknown bench 'tanto-matmull'; did you mean 'tanto-matmul'? Known: " + names[0])
     with pytest.raises(InputError) as error:
         find_bench(99)
     assert str(error.value) == f"there is no bench 99; `kernbench list` shows 0 to {len(names) - 1}"
