@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.engine.batch import Runs
-from kernbench.machine.sheets.uncertainty import UncertainFigure, uncertain_of
 from kernbench.notebook import html_table
 from kernbench.runs.metrics import latency_fs
 from kernbench.runs.repetitions import Repetitions, used_fields
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from kernbench.engine.session import Session
     from kernbench.host.device.launch import Launch
     from kernbench.limits.run_options import OnRuns, OnStage
+    from kernbench.machine.sheets.uncertainty import UncertainFigure
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,8 @@ def find_error_bars(
     machine, program = session.machine, session.program.settled()
     if machine.file is None:
         return None
+    from kernbench.machine.sheets.uncertainty import uncertain_of  # it loads the checker of sheets
+
     uncertain = uncertain_of(machine)
     varied = [one for name, one in uncertain.items() if name in used_fields(program)]
     other = tuple(name for name in uncertain if name not in machine.origins().fields)

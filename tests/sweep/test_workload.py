@@ -183,7 +183,7 @@ def test_tanto_benches_and_others_have_families_of_their_own() -> None:
     ]
     assert refusal({**TANTO, "bench": "vector-add", "parameters": {}}) == [
         "grid: topology 'tensix_tiny' is of family 'tensix', which runs Tanto programs, and bench 'vector-add' is none; "
-        "give one whose name begins with 'tanto-', or a topology of family 'sip', such as sip_2x4x4"
+        "give a topology of family 'sip', such as sip_2x4x4, or declare it with @bench(..., system='tanto')"
     ]
 
 

@@ -38,7 +38,12 @@ MOST_SHOWN = 5  # rows of the data: those that are furthest off
 )
 @options.AS_JSON
 @click.option(
-    "--out", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write the fitted machine to this YAML file."
+    "--out",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the fitted machine to this YAML file.",
 )
 def command(
     machine: str,

@@ -38,6 +38,7 @@ def test_error_bars_are_those_of_the_runs(ranged, tmp_path):
     for row in found.table.to_dicts():
         result = kernbench.run("gemm-single-pe", ranged, parameters={"M": row["M"]})
         bars = find_error_bars(result.device.session, result.launches)
+        assert bars is not None
         assert (row[LOW], row[HIGH]) == pytest.approx((bars.low_ns, bars.high_ns))
         own = found.error_bars.filter(polars.col("key") == row["key"])
         at_ends = {one["field"]: (one[ENDS[0]], one[ENDS[1]]) for one in own.to_dicts()}
