@@ -15,6 +15,7 @@ from typing import Any
 from kernbench import library
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, shorten, suggest
+from kernbench.frontends.benches import FRONT_END as BENCHES
 from kernbench.frontends.registry import find_front_end, list_programs
 from kernbench.machine.overrides import TOPOLOGY
 from kernbench.machine.setting_names import check_names, refuse_parameters
@@ -178,10 +179,14 @@ def _find_target(target: Target) -> _Found:
 
 
 def _bench(bench: str, name: str = "") -> _Found:
-    if find_front_end(bench).name == "traffic":
+    front_end = find_front_end(bench)
+    if front_end.name == "traffic":
         return _Found(mark_tree({"pattern": bench}, Mark("grid")), bench)
     file, _, inside = bench.rpartition(":") if ".py:" in bench else (bench, "", "")
-    return _Found(mark_tree({"bench": bench}, Mark("grid")), name or inside or Path(file).stem)
+    fields = {"bench": bench}
+    if front_end.machine != BENCHES.machine:  # of which grids have it by default
+        fields["topology"] = front_end.find(bench).machine
+    return _Found(mark_tree(fields, Mark("grid")), name or inside or Path(file).stem)
 
 
 def _list_programs() -> list[str]:
