@@ -37,11 +37,11 @@ def station_load(model: ProgramModel) -> Forms:
     kind, stripe = kinds.T
     crossed = moves.crossed
     taken, of = expand_ranges(crossed.start[kind], crossed.start[kind + 1])
-    stripe, count, ways = stripe[of], count[of], crossed.ways
-    route, way = crossed.route[taken], ways.way[taken]
+    stripe, count, classes = stripe[of], count[of], crossed.classes
+    route, own = crossed.route[taken], classes.class_of[taken]
     at, of = expand_ranges(routes.start[route], routes.start[route + 1])
-    step = ways.step[expand_ranges(ways.start[way], ways.start[way + 1])[0]]
-    first, flits, count, stripes = stripe[of], ways.flits[way[of]], count[of], ways.stripes[step]
+    step = classes.step[expand_ranges(classes.start[own], classes.start[own + 1])[0]]
+    first, flits, count, stripes = stripe[of], classes.flits[own[of]], count[of], classes.stripes[step]
     share, crossing = expand_ranges(
         np.zeros_like(stripes), stripes
     )  # `crossing` repeats each step for each of its stripes
@@ -52,7 +52,7 @@ def station_load(model: ProgramModel) -> Forms:
     used, index = np.unique(station, return_inverse=True)
     forms = np.zeros((len(used), len(model.basis)))
     for which, number in ((FULL, here - ends), (LAST, ends)):
-        atom, amount = ways.terms[step[crossing], which].T
+        atom, amount = classes.terms[step[crossing], which].T
         cell = index * len(model.basis) + atom
         forms += _gather(cell, number * count[crossing] * amount.astype(np.float64), forms.size).reshape(forms.shape)
     return Forms("station", used, forms)
@@ -106,10 +106,10 @@ def serial_time(model: ProgramModel) -> np.ndarray:
     flits, wires = -(-moves.nbytes // model.machine.flit_bytes)[of], routes.propagation_fs[crossed.route]
     ends_fs = routes.wire_fs[crossed.route]
     form[0] += (counts * (ends_fs + np.maximum(flits - 1, 0) * wires.astype(np.float64))).sum()
-    ways = crossed.ways
-    of = np.repeat(np.arange(len(ways.flits)), np.diff(ways.start))  # way of each step
-    terms = ways.terms[ways.step]
-    count, flits = np.bincount(ways.way, counts, len(ways.flits))[of], ways.flits[of]
+    classes = crossed.classes
+    of = np.repeat(np.arange(len(classes.flits)), np.diff(classes.start))  # class of each step
+    terms = classes.terms[classes.step]
+    count, flits = np.bincount(classes.class_of, counts, len(classes.flits))[of], classes.flits[of]
     passes, gates = flits - 1, np.ones_like(flits)
     if model.machine.flow_control:
         passes, gates = _CYCLES_OF_A_HOP * flits, flits

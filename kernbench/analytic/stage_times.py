@@ -56,8 +56,8 @@ def list_stage_times(model: ProgramModel, node_times: NodeTimes) -> StageTimes:
     steps, wire_fs, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
     first: list[int] = []
     ends = np.stack([routes.lead_fs[moves.route], routes.tail_fs[moves.route], node_times.transfer_of], axis=1)
-    for kind, (route, way) in enumerate(zip(moves.route.tolist(), moves.ways.way.tolist(), strict=True)):
-        of = moves.ways.step[moves.ways.start[way] : moves.ways.start[way + 1]]
+    for kind, (route, own) in enumerate(zip(moves.route.tolist(), moves.classes.class_of.tolist(), strict=True)):
+        of = moves.classes.step[moves.classes.start[own] : moves.classes.start[own + 1]]
         here = wires[routes.station[routes.start[route] : routes.start[route] + len(of)]]
         key = ends[kind].tobytes(), of.tobytes(), here.tobytes()
         if key not in known:
@@ -67,7 +67,7 @@ def list_stage_times(model: ProgramModel, node_times: NodeTimes) -> StageTimes:
             start.append(start[-1] + len(of))
         first.append(known[key])
     ends = np.array([np.frombuffer(key[0], np.int64) for key in known], np.int64).reshape(-1, 3)
-    terms = moves.ways.terms[np.concatenate(steps)].transpose(1, 2, 0)[:3]
+    terms = moves.classes.terms[np.concatenate(steps)].transpose(1, 2, 0)[:3]
     columns = *ends.T, *terms, np.concatenate(wire_fs)
     ways = queueing_bounds.Ways(np.array(start), *map(np.ascontiguousarray, columns))
     return StageTimes(node_times, np.array(first, np.int64), ways)

@@ -1,6 +1,6 @@
 """Classes of transfers that take the same time: sequences of steps, each with a service, an overhead and a turn.
 
-A program has thousands of kinds of transfers and few *ways*: transfers of as many bytes are of one way if their routes have
+A program has thousands of kinds of transfers and few classes: transfers of as many bytes are of one class if their routes have
 steps that take the same times, wherever in the machine these are.
 """
 
@@ -33,40 +33,40 @@ FULL, LAST, OVERHEAD, TURN = range(4)  # terms of a step
 
 
 class TransferClasses(NamedTuple):
-    """The ways of some kinds of transfers, in the order of the first of each."""
+    """The classes of some kinds of transfers, in the order of the first of each."""
 
-    way: np.ndarray  # int64[kind]
-    flits: np.ndarray  # int64[way]
-    start: np.ndarray  # int64[way + 1] into `step`; messages of no bytes have none
-    step: np.ndarray  # int64[] the steps of each way
+    class_of: np.ndarray  # int64[kind]
+    flits: np.ndarray  # int64[class]
+    start: np.ndarray  # int64[class + 1] into `step`; messages of no bytes have none
+    step: np.ndarray  # int64[] the steps of each class
     terms: np.ndarray  # int64[step, 4, 2] atom and amount of full, last, overhead and turn
     stripes: np.ndarray  # int64[step]
     store_and_forward: np.ndarray  # bool[step]
 
     def cut(self) -> list[list[tuple[int, bytes]]]:
-        """The segments of each way: flits, and int64[] steps as bytes. Each begins where all flits are together."""
+        """The segments of each class: flits, and int64[] steps as bytes. Each begins where all flits are together."""
         begins = self.store_and_forward[self.step]
         begins[self.start[:-1][np.diff(self.start) > 0]] = True
         found: list[list[tuple[int, bytes]]] = []
-        for way, flits in enumerate(self.flits.tolist()):
-            first, end = self.start[way : way + 2]
+        for number, flits in enumerate(self.flits.tolist()):
+            first, end = self.start[number : number + 2]
             steps = np.split(self.step[first:end], np.flatnonzero(begins[first:end])[1:]) if flits else []
             found.append([(flits, part.tobytes()) for part in steps])
         return found
 
 
 def find_transfer_classes(machine: Machine, basis: Basis, route: np.ndarray, nbytes: np.ndarray) -> TransferClasses:
-    """The ways of kinds of transfers, int64[kind] route and bytes; their atoms are added to the basis."""
+    """The classes of kinds of transfers, int64[kind] route and bytes; their atoms are added to the basis."""
     step_kind, starts = _find_step_classes(machine, basis), machine.routing.tables().start
     used, which = np.unique(route, return_inverse=True)
     ends = zip(starts[used].tolist(), starts[used + 1].tolist(), strict=True)
     known: dict[bytes, int] = {}
     alike = np.array([known.setdefault(step_kind[a:b].tobytes(), len(known)) for a, b in ends], np.int64)
-    ways = unique_rows(np.column_stack([alike[which], nbytes])).by_appearance()
+    classes = unique_rows(np.column_stack([alike[which], nbytes])).by_appearance()
     known_steps = _Steps(machine, basis, step_kind)
-    of = [known_steps.of(int(route[at]), int(nbytes[at])) for at in ways.first.tolist()]
+    of = [known_steps.of(int(route[at]), int(nbytes[at])) for at in classes.first.tolist()]
     return TransferClasses(
-        *(ways.which, -(-ways.rows[:, 1] // machine.flit_bytes), np.cumsum([0, *map(len, of)], dtype=np.int64)),
+        *(classes.which, -(-classes.rows[:, 1] // machine.flit_bytes), np.cumsum([0, *map(len, of)], dtype=np.int64)),
         *(np.array([step for steps in of for step in steps], np.int64), *known_steps.columns()),
     )
 

@@ -35,7 +35,7 @@ class Moves(NamedTuple):
     route: np.ndarray  # int64[kind] of a transfer to many that to one of its destinations
     nbytes: np.ndarray  # int64[kind]
     fixed_fs: np.ndarray  # int64[kind] what every transfer pays
-    ways: TransferClasses
+    classes: TransferClasses
     segment_start: np.ndarray  # int64[kind + 1] into `segment`
     segment: np.ndarray  # int64[]: the segments of each kind
     choice_start: np.ndarray  # int64[segment + 1] into `choices`
@@ -49,7 +49,7 @@ class Crossed(NamedTuple):
 
     start: np.ndarray  # int64[kind + 1] into the others
     route: np.ndarray  # int64[crossed]
-    ways: TransferClasses  # whose kinds are these
+    classes: TransferClasses  # whose kinds are these
 
 
 def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
@@ -58,21 +58,21 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     kinds = unique_rows(rows.op[rows.moves, 1:3])
     asked, nbytes = np.ascontiguousarray(kinds.rows.T)
     route = routes.path[asked]
-    ways = find_transfer_classes(machine, basis, route, nbytes)
-    crossed = Crossed(np.arange(len(route) + 1), route, ways)
+    classes = find_transfer_classes(machine, basis, route, nbytes)
+    crossed = Crossed(np.arange(len(route) + 1), route, classes)
     if (routes.branches[asked] > 1).any():
         crossed = _list_crossed(machine, basis, asked, nbytes)
     known: dict[tuple[int, bytes], int] = {}
-    parts = ways.cut()
+    parts = classes.cut()
     numbers = np.array([known.setdefault(part, len(known)) for of_way in parts for part in of_way], np.int64)
     count = np.array([len(of_way) for of_way in parts], np.int64)
     first = np.cumsum(count) - count
-    at, of = expand_ranges(first[ways.way], (first + count)[ways.way])
+    at, of = expand_ranges(first[classes.class_of], (first + count)[classes.class_of])
     segment_start = np.searchsorted(of, np.arange(len(route) + 1))
     return Moves(
-        *(kinds.which, route, nbytes, routes.wire_fs[route], ways),
-        *(segment_start, numbers[at], *_write_choices(ways, list(known), len(basis))),
-        _write_first(ways, len(basis))[ways.way],
+        *(kinds.which, route, nbytes, routes.wire_fs[route], classes),
+        *(segment_start, numbers[at], *_write_choices(classes, list(known), len(basis))),
+        _write_first(classes, len(basis))[classes.class_of],
         crossed,
     )
 
@@ -86,18 +86,18 @@ def _list_crossed(machine: Machine, basis: Basis, route: np.ndarray, nbytes: np.
     )
 
 
-def _write_first(ways: TransferClasses, atoms: int) -> np.ndarray:
-    """float64[way, atom]"""
-    forms = np.zeros((len(ways.flits), atoms))
-    passing = np.flatnonzero(ways.flits)
-    terms = ways.terms[ways.step[ways.start[passing]]]
-    for which, count in ((FULL, ways.flits[passing] - 1), (LAST, 1)):
+def _write_first(classes: TransferClasses, atoms: int) -> np.ndarray:
+    """float64[class, atom]"""
+    forms = np.zeros((len(classes.flits), atoms))
+    passing = np.flatnonzero(classes.flits)
+    terms = classes.terms[classes.step[classes.start[passing]]]
+    for which, count in ((FULL, classes.flits[passing] - 1), (LAST, 1)):
         forms[passing, terms[:, which, 0]] += count * terms[:, which, 1].astype(np.float64)
     return forms
 
 
 def _write_choices(
-    ways: TransferClasses, segments: list[tuple[int, bytes]], atoms: int
+    classes: TransferClasses, segments: list[tuple[int, bytes]], atoms: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """int64[segment + 1] offsets into float64[choice, atom]: each segment's time by each of its stations, no form twice."""
     steps = [np.frombuffer(steps, np.int64) for _, steps in segments]
@@ -105,9 +105,9 @@ def _write_choices(
     there: np.ndarray = np.arange(int(length.max(initial=0))) < length[:, None]  # bool[segment, place]
     step = np.concatenate([np.zeros(0, np.int64), *steps])
     terms = np.zeros((*there.shape, 4, 2), np.int64)
-    terms[there] = ways.terms[step]
+    terms[there] = classes.terms[step]
     stripes = np.ones(there.shape, np.int64)
-    stripes[there] = ways.stripes[step]
+    stripes[there] = classes.stripes[step]
     flits = np.array([flits for flits, _ in segments], np.int64)[:, None]
 
     def forms_of(chosen: np.ndarray) -> np.ndarray:

@@ -144,7 +144,7 @@ def estimate_multicast(model: TimeModel, nbytes: int, copies: Copies, plan: Plan
     return Outcome(model.multicasts_ns(cubes, depth, within, pieces, size, plan.window), size)
 
 
-class Way(NamedTuple):
+class CopyMethod(NamedTuple):
     """A kernel that brings a result to the copies, its name, and its estimated time (ns)."""
 
     name: str
@@ -152,7 +152,7 @@ class Way(NamedTuple):
     estimate: Callable[[TimeModel, int, Copies, Plan], Outcome]
 
 
-WAYS = {
-    "mesh": Way("spread", spread, estimate_spread),
-    "multicast": Way("spread_by_multicast", spread_by_multicast, estimate_multicast),
+METHODS = {
+    "mesh": CopyMethod("spread", spread, estimate_spread),
+    "multicast": CopyMethod("spread_by_multicast", spread_by_multicast, estimate_multicast),
 }

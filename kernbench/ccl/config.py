@@ -34,7 +34,7 @@ BufferKind = Literal["tcm", "sram", "hbm"]
 BUFFER_KINDS = ("tcm", "sram", "hbm")
 Root = Literal["centre", "corner"]
 Intra = Literal["mesh", "all"]  # the neighbours of a PE in its cube: those beside it in a mesh, or all PEs besides
-CopyWay = Literal["auto", "mesh", "multicast"]  # by the estimates, or by name: see `broadcast_in_sip`
+CopyMethodName = Literal["auto", "mesh", "multicast"]  # by the estimates, or by name: see `broadcast_in_sip`
 
 
 Other = Literal["all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier"]
@@ -57,7 +57,7 @@ class Defaults(Model):
     world_size: Count | None = None
     root: Root = "centre"  # the cube to which a hierarchy reduces
     intra: Intra = "mesh"
-    copies: CopyWay = AUTO  # how a result comes to the other copies of a replicated tensor
+    copies: CopyMethodName = AUTO  # how a result comes to the other copies of a replicated tensor
 
 
 class Entry(Model):
@@ -172,7 +172,7 @@ class Config:
         return cube_h // 2 * cube_w + cube_w // 2 if chosen == "centre" else cube_w * cube_h - 1
 
     @property
-    def copies(self) -> CopyWay:
+    def copies(self) -> CopyMethodName:
         """How a result comes to the other copies; without sizes of pieces to choose nothing is chosen: it is `mesh`."""
         asked = self.spec.defaults.copies
         return "mesh" if asked == AUTO and self.queues().slot_bytes is not None else asked
@@ -195,7 +195,7 @@ class Settings(Model):
     world_size: Count | None = None
     root: Root | None = None
     intra: Intra | None = None
-    copies: CopyWay | None = None
+    copies: CopyMethodName | None = None
 
 
 def find_file() -> Path | None:

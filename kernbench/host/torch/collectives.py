@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.ccl.broadcast_in_sip import WAYS, Copies
+from kernbench.ccl.broadcast_in_sip import METHODS, Copies
 from kernbench.ccl.module import LISTED
 from kernbench.ccl.task_bound import Group
 from kernbench.dtypes import itemsize
@@ -203,11 +203,11 @@ class Collectives:
         policy, places = layout.policy, group.places
         over = policy.cube == REPLICATE, policy.pe == REPLICATE
         copies = Copies(layout.cubes, layout.pes, places.cube_w, places.pes_per_cube, *over)
-        way, plan = group.spread(all_spans(layout), layout.dtype, copies)
-        name, kernel, _ = WAYS[way]
+        method, plan = group.spread(all_spans(layout), layout.dtype, copies)
+        name, kernel, _ = METHODS[method]
         args = (_as_arg(tensor), plan, *copies)
         message = KernelLaunch(name, args, group.sips[rank], tuple(range(layout.cubes)), tuple(range(layout.pes)))
-        queues = group.copy_queues(copies) if way == "multicast" else group.device.ipcq
+        queues = group.copy_queues(copies) if method == "multicast" else group.device.ipcq
         self._runtime.launch(message, kernel, queues)
 
 

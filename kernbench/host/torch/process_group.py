@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kernbench.ccl.alpha_beta import Cost
-from kernbench.ccl.broadcast_in_sip import WAYS, Copies, cube_queues
+from kernbench.ccl.broadcast_in_sip import METHODS, Copies, cube_queues
 from kernbench.ccl.choice import Candidate, Choice, choose, choose_chunk
 from kernbench.ccl.plan import Plan
 from kernbench.ccl.rehearsal import Rehearsals
@@ -28,7 +28,7 @@ from kernbench.host.torch.neighbour_tables import copy_tables, estimate_install_
 
 if TYPE_CHECKING:
     from kernbench.ccl.alpha_beta import Link
-    from kernbench.ccl.config import Config, CopyWay, Queues
+    from kernbench.ccl.config import Config, CopyMethodName, Queues
     from kernbench.ccl.module import Algorithm
     from kernbench.ccl.plan import Spans
     from kernbench.host.device.device import Device
@@ -143,28 +143,28 @@ class ProcessGroup:
             algorithm, plan, partial(rehearsals.estimate, elements), partial(rehearsals.bound, elements, plan)
         )
 
-    def spread(self, spans: Spans, dtype: str, copies: Copies) -> tuple[CopyWay, Plan]:
+    def spread(self, spans: Spans, dtype: str, copies: Copies) -> tuple[CopyMethodName, Plan]:
         """How a result comes to the copies, and the plan of the kernel: by the estimates what is not given."""
-        plan, ways = self.plan(self.slots(), dtype, spans=spans), self._copy_ways(copies)
+        plan, methods = self.plan(self.slots(), dtype, spans=spans), self._copy_methods(copies)
         fixed = self.config.queues().slot_bytes is not None
-        if fixed and len(ways) == 1:
-            return ways[0], plan
+        if fixed and len(methods) == 1:
+            return methods[0], plan
         nbytes = max(elements for row in spans for _, elements in row) * itemsize(dtype)
         key = (dtype, nbytes, copies, copies in self._of_copies)
         if key not in self._choices:
             queues, own = self.slots(), World(1, self.kind, 1, 1, 1, 1)
             about = queues.kind, dtype, queues.credit_bytes
             model = TimeModel(self.device.machine, grid_neighbours, own, self.sips, (0,), (0,), *about)
-            estimates = {way: partial(WAYS[way].estimate, model, nbytes, copies) for way in ways}
-            found = {way: choose_chunk(estimate, plan, fixed=fixed) for way, estimate in estimates.items()}
-            first = {"multicast": 0.0 if len(ways) == 1 else self._install_ns(copies)}
-            way = min(ways, key=lambda way: (found[way].estimate_ns or 0.0) + first.get(way, 0.0))
-            self._choices[key] = way, found[way].elements
-        way, chunk = self._choices[key]
-        return way, replace(plan, chunk=chunk)
+            estimates = {method: partial(METHODS[method].estimate, model, nbytes, copies) for method in methods}
+            found = {method: choose_chunk(estimate, plan, fixed=fixed) for method, estimate in estimates.items()}
+            first = {"multicast": 0.0 if len(methods) == 1 else self._install_ns(copies)}
+            method = min(methods, key=lambda method: (found[method].estimate_ns or 0.0) + first.get(method, 0.0))
+            self._choices[key] = method, found[method].elements
+        method, chunk = self._choices[key]
+        return method, replace(plan, chunk=chunk)
 
-    def _copy_ways(self, copies: Copies) -> list[CopyWay]:
-        """The ways among which is the choice; of equals the first is taken."""
+    def _copy_methods(self, copies: Copies) -> list[CopyMethodName]:
+        """The methods among which is the choice; of equals the first is taken."""
         asked, queues = self.config.copies, self.slots()
         if asked == "mesh" or not copies.over_pes or copies.pes < 2:
             return ["mesh"]

@@ -16,7 +16,7 @@ from kernbench.sweep.grid.axis import Number, Value, linspace, logspace, multipl
 from kernbench.units import convert, split
 
 FORMS = "FIRST:LAST:STEP, FIRST:LAST:xFACTOR, FIRST:LAST:linCOUNT or FIRST:LAST:logCOUNT"
-_WAY = re.compile(r"(x|lin|log)\s*(\S+)")
+_STEP = re.compile(r"(x|lin|log)\s*(\S+)")
 _TURNED = re.compile(r"[\d.]+\s*(x|lin|log)")  # 2x instead of x2
 _COUNTED: dict[str, Callable[[Number, Number, int], tuple[Number, ...]]] = {"lin": linspace, "log": logspace}
 
@@ -31,23 +31,23 @@ def expand_range(text: str) -> tuple[Value, ...]:
     """The values of a range. Errors: ValueError for another text, for units that differ in kind, or for no values."""
     if not is_range(text):
         raise ValueError(f"got {text!r}, expected {FORMS}")
-    first, last, way = (part.strip() for part in text.split(":"))
-    return spread(first, last, way)
+    first, last, step = (part.strip() for part in text.split(":"))
+    return spread(first, last, step)
 
 
-def spread(first: Number | str, last: Number | str, way: Number | str) -> tuple[Value, ...]:
-    """The values from `first` to `last`; `way` is a step, or a text such as "x2", "lin4" and "log4". Errors: ValueError."""
-    matched = _WAY.fullmatch(way.strip()) if isinstance(way, str) else None
-    if isinstance(way, str) and _TURNED.fullmatch(way.strip()):
-        raise ValueError(f"got {first}:{last}:{way}, expected {FORMS}")
-    unit = _common_unit(first, last, *([] if matched else [way]))
+def spread(first: Number | str, last: Number | str, step: Number | str) -> tuple[Value, ...]:
+    """The values from `first` to `last`; `step` is a step, or a text such as "x2", "lin4" and "log4". Errors: ValueError."""
+    matched = _STEP.fullmatch(step.strip()) if isinstance(step, str) else None
+    if isinstance(step, str) and _TURNED.fullmatch(step.strip()):
+        raise ValueError(f"got {first}:{last}:{step}, expected {FORMS}")
+    unit = _common_unit(first, last, *([] if matched else [step]))
     low, high = _read(first, unit), _read(last, unit)
     if matched is None:
-        values = stepped(low, high, _read(way, unit))
+        values = stepped(low, high, _read(step, unit))
     elif matched[1] == "x":
-        values = multiplied(low, high, _number(matched[2], text=way))
+        values = multiplied(low, high, _number(matched[2], text=step))
     else:
-        values = _COUNTED[matched[1]](low, high, _count(matched[2], text=way))
+        values = _COUNTED[matched[1]](low, high, _count(matched[2], text=step))
     return tuple(f"{value}{unit}" for value in values) if unit else values
 
 

@@ -142,15 +142,15 @@ class MathVerbs(ABC, Generic[Pipe]):
             right = right[0, 0]
         self.slots[slot] = _OPERATIONS[operation](left, right)
 
-    def reduce(self, operation: str, way: str, a: Pipe, b: Pipe, ia: int, ib: int, slot: int) -> None:
+    def reduce(self, operation: str, over: str, a: Pipe, b: Pipe, ia: int, ib: int, slot: int) -> None:
         """A scaled sum or maximum over rows, columns or all, accumulated in a slot."""
         self.check(slot)
         source, scale = self.tile(a, ia), self.tile(b, ib)
         self.rows.matrix("reduce", self.rows.sources.take(a.part.fmt, b.part.fmt))
         if source is None or scale is None or not self.numbers:
             return
-        axis = {"rows": 1, "cols": 0, "scalar": None}[way]
-        place: Any = {"rows": (slice(None), 0), "cols": (0, slice(None)), "scalar": (0, 0)}[way]
+        axis = {"rows": 1, "cols": 0, "scalar": None}[over]
+        place: Any = {"rows": (slice(None), 0), "cols": (0, slice(None)), "scalar": (0, 0)}[over]
         fresh = self.slots[slot] is None
         known = self.slot(slot)
         if operation == "sum":
@@ -259,8 +259,8 @@ def _add_methods() -> None:
         operation, _, form = name.partition("_bcast_")
         setattr(MathVerbs, name, forward("binary", operation, form))
     for name in REDUCTIONS:
-        _, operation, way = name.split("_")
-        setattr(MathVerbs, name, forward("reduce", operation, way))
+        _, operation, over = name.split("_")
+        setattr(MathVerbs, name, forward("reduce", operation, over))
     for name in UNARIES:
         setattr(MathVerbs, f"u_{name}", forward("unary", name))
     for name in SCALED:

@@ -45,7 +45,7 @@ PACKS = ("pack", "pack_row", "pack_col", "pack_scalar")
 BINARIES = tuple(
     f"{op}{form}" for op in ("add", "sub", "mul") for form in ("", "_bcast_rows", "_bcast_cols", "_bcast_scalar")
 )
-REDUCTIONS = tuple(f"reduce_{op}_{way}" for op in ("max", "sum") for way in ("rows", "cols", "scalar"))
+REDUCTIONS = tuple(f"reduce_{op}_{over}" for op in ("max", "sum") for over in ("rows", "cols", "scalar"))
 UNARIES = (
     "abs", "acos", "asin", "atan", "cos", "eqz", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "gelu", "gez", "gtz",
     "i0", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "lez", "log", "logical_not", "ltz", "max", "nez", "recip",

@@ -51,9 +51,9 @@ class SipNetwork(NamedTuple):
         """The links from one SIP to another."""
         (row, column), (to_row, to_column) = divmod(src, self.w), divmod(dst, self.w)
         across, down = self._steps(column, to_column, self.w), self._steps(row, to_row, self.h)
-        ways = [*(["E"] * across or ["W"] * -across), *(["S"] * down or ["N"] * -down)]
+        directions = [*(["E"] * across or ["W"] * -across), *(["S"] * down or ["N"] * -down)]
         found: list[Hop] = []
-        for direction in ways:
+        for direction in directions:
             found.append(Hop(src, direction, self._neighbour(src, direction)))
             src = found[-1].to
         return found
