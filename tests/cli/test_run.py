@@ -243,12 +243,15 @@ def test_an_unknown_bench_is_answered_with_the_nearest(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("tanto-matmul",), "'sip'; kernbench run tanto-matmul --topology wormhole_n150 runs it"),
-        (("tanto-matmul", "--set", "topology.tensix_core.fidelity=lofi"), "kernbench run tanto-matmul --topology"),
+        (("tanto-matmul", "-t", "tiny"), "of family 'sip'; --topology wormhole_n150 would do"),
+        (
+            ("tanto-matmul", "-t", "tiny", "--set", "topology.tensix_core.fidelity=lofi"),
+            "--topology wormhole_n150 would do",
+        ),
         (("vector-add", "-t", "tensix_tiny", "--set", "topology.hbm.channel_gbs=1"), "runs Tanto programs, and bench"),
-        (("tanto-matmul", "-t", "mesh_8x8"), "'mesh'; kernbench run tanto-matmul --topology wormhole_n150 runs it"),
-        (("gemm-single-pe", "-t", "tensix_tiny"), "or a topology of family 'sip', such as sip_2x4x4"),
-        (("vector_example",), "is a bench of task graphs; kernbench pto run vector_example runs it"),
+        (("tanto-matmul", "-t", "mesh_8x8"), "run on family 'tensix', such as wormhole_n150"),
+        (("gemm-single-pe", "-t", "tensix_tiny"), "give a topology of family 'sip', such as sip_2x4x4, or declare it"),
+        (("vector_example", "-t", "tiny"), "task graphs run on family 'ascend', such as ascend_910b2"),
     ],
 )
 def test_a_bench_on_a_machine_of_another_family_names_what_runs_it(

@@ -27,7 +27,7 @@ def command(what: str, json: bool) -> int:
 def main(arguments: list[str]) -> int:
     """The command line of KernBench, with the command `planted`."""
     command_line.COMMANDS["planted"] = "Make a mistake."
-    sys.modules["kernbench.cli.planted"] = sys.modules[__name__]
+    sys.modules["kernbench.cli.commands.planted"] = sys.modules[__name__]
     return command_line.main(arguments)
 
 
