@@ -7,7 +7,6 @@ from time import process_time
 from benches.perf.figures import Figures
 from benches.perf.processes import outcome
 from kernbench.pto.bench import run_bench
-from kernbench.sweep.task_graphs import list_points, load_task_graph_grid, run_task_graphs
 
 FEW, MANY = 10_000, 100_000
 WINDOWS = (16, 65_536)
@@ -41,16 +40,3 @@ def test_paged_attention_at_small_and_large_windows(figures: Figures) -> None:
     figures.show("paged attention of 208 tasks, window 16: processor time", small, "s")
     figures.show("paged attention of 208 tasks, window 65,536: processor time", large, "s")
     figures.ratio("paged attention of 208 tasks: window 65,536 over window 16", large / small, target="about 1")
-
-
-def test_a_point_of_the_shipped_grid(figures: Figures) -> None:
-    """All points of sweeps/pto/window, one after the other in one process."""
-    grid = load_task_graph_grid("window")
-
-    def point_s() -> float:
-        begun = process_time()
-        run_task_graphs(grid)
-        return (process_time() - begun) / len(list_points(grid))
-
-    [found] = figures.side_by_side(point_s, rounds=1)
-    figures.show("a point of sweeps/pto/window: processor time", found, "s", "< 0.3")
