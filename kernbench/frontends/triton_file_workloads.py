@@ -59,7 +59,13 @@ class TritonFileWorkload(BenchWorkload):
 
     def describe(self) -> Shown:
         """As of `Workload`."""
-        return replace(BenchWorkload.describe(self), kind="Triton file")
+        found, place = BenchWorkload.describe(self), library.show_path(self.of.file)
+        return replace(
+            found,
+            kind=self.record.title,
+            data={**found.data, "kind": self.record.kind},
+            remarks=[f"kernbench run {place} runs it; --set call=FUNCTION calls one of its functions"],
+        )
 
     def prepare(self, request: Request) -> Prepared:
         """As of `Workload`."""

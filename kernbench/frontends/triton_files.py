@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernbench import library
+from kernbench.frontends.benches import CODE
 from kernbench.frontends.benches import FRONT_END as BENCHES
 from kernbench.frontends.frontend import Files, FrontEnd
 
@@ -27,9 +28,9 @@ def is_triton_file(name: str) -> bool:
 
 
 def name_files(name: str, parameters: Mapping[str, object]) -> Files:
-    """The file itself."""
+    """The file itself, which is Python that runs."""
     del parameters
-    return [("program", Path(name))]
+    return [(CODE, Path(name))]
 
 
 FRONT_END = FrontEnd(
