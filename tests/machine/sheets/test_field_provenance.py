@@ -49,6 +49,7 @@ TIMES = ("_ns", "gbs", "_ghz", "tflops_", "elements_")  # in the names of fields
 COUNTED = {  # times that machines are compiled for
     *("ns_per_mm", "link_gbs", "hop_ns", "injection_ns", "ejection_ns", "issue_ns"),
     *("interface_ns", "memory_ns"),
+    *("reservation_ns", "read_gap_ns", "write_gap_ns"),  # of traffic alone
     *("credit_ns", "routing_ns", "vc_allocation_ns", "switch_allocation_ns", "traversal_ns"),
 }
 
