@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from kernbench.errors import InputError, error_text
 from kernbench.library import show_path
 
+_PARSER = threading.RLock()
 _DEPTH = 50  # of names that stand for names
 _MOST = 1 << 63
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
@@ -105,13 +107,36 @@ class PythonText:
             raise _UnknownError from None
 
 
+def parse_python(text: str | bytes, file: str = "<text>") -> ast.Module:
+    """The syntax of a text, one thread at a time. Errors: those of `ast.parse`.
+
+    Python 3.11 counts the depth of a tree under construction for all threads together, and fails where two of them parse.
+    """
+    with _PARSER:
+        return ast.parse(text, file)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """The syntax of an expression, as `parse_python`."""
+    with _PARSER:
+        return ast.parse(text, mode="eval").body
+
+
+def read_docstring(path: Path) -> str:
+    """The docstring of a file; "" without one. Errors: InputError for one that cannot be read or is no Python."""
+    try:
+        return ast.get_docstring(parse_python(path.read_bytes())) or ""
+    except (OSError, SyntaxError, ValueError) as error:
+        raise InputError(f"{show_path(path)}: cannot be read as Python: {error}") from None
+
+
 def read_python(path: Path, what: str) -> PythonText:
     """The text of a file, which `what` calls in messages.
 
     Errors: InputError for one that cannot be read or is no Python, in the words of `user_modules.execute`.
     """
     try:
-        tree = ast.parse(path.read_bytes(), filename=str(path))
+        tree = parse_python(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError(f"cannot read {what} {show_path(path)}: {error.strerror}") from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import threading
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.python_text import Written, read_python
+from kernbench.python_text import Written, parse_python, read_python
+from tests.own_files import ROOT
 
 KNOWN = {
     "1 << 20": 1 << 20,
@@ -65,3 +69,41 @@ def test_what_is_no_python(text: str | None, said: str, tmp_path: Path, monkeypa
         Path("x.py").write_text(text)
     with pytest.raises(InputError, match=f"^{re.escape(said)}"):
         read_python(Path("x.py"), "file")
+
+
+class _Switches:
+    """What another thread goes on with when it is collected."""
+
+    def __del__(self) -> None:
+        sleep(0)
+
+
+@pytest.mark.slow
+def test_threads_may_parse_at_the_same_time() -> None:
+    """Python 3.11 fails where the collector lets another thread parse while a tree is made."""
+    text, threshold, failed = (
+        (ROOT / "kernbench" / "python_text.py").read_bytes(),
+        gc.get_threshold(),
+        list[Exception](),
+    )
+
+    def parse() -> None:
+        for _ in range(40):
+            switches = _Switches()
+            switches.itself = switches  # type: ignore[attr-defined]
+            del switches
+            try:
+                parse_python(text)
+            except SystemError as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=parse) for _ in range(4)]
+    gc.set_threshold(20)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*threshold)
+    assert failed == []

@@ -6,7 +6,6 @@ cases is shown as "": each case has its own value.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from kernbench.pto.bench import BenchRun, PtoBench, find_bench, run_bench
 from kernbench.pto.declarations import check_settable, find_backend
 from kernbench.pto.results.trace import KINDS
 from kernbench.pto.settings import check_family, read_environment
+from kernbench.python_text import read_docstring
 from kernbench.runs.parameter_docs import split_docstring
 from kernbench.runs.result import RunResult
 from kernbench.schema.scalars import Scalar, read_parameter
@@ -121,7 +121,7 @@ class TaskGraphWorkload(Workload):
     def describe(self) -> Shown:
         """As of `Workload`."""
         found = self.of
-        text, meanings = split_docstring(ast.get_docstring(ast.parse(found.sources[0].read_text(encoding="utf-8"))))
+        text, meanings = split_docstring(read_docstring(found.sources[0]))
         names = dict.fromkeys(parameter for case in found.cases.values() for parameter in case)
         rows = [
             {
@@ -164,7 +164,7 @@ class TaskGraphWorkload(Workload):
 
     def parameter_rows(self) -> list[dict[str, str]]:
         """As of `Workload`."""
-        meanings = _MEANINGS | split_docstring(ast.get_docstring(ast.parse(self.of.sources[0].read_text("utf-8"))))[1]
+        meanings = _MEANINGS | split_docstring(read_docstring(self.of.sources[0]))[1]
         allowed = {CASE: ", ".join(self.of.cases), RUNTIME: ", ".join(RUNTIMES)}
         return [
             {**row, "allowed": allowed.get(row["field"], row["allowed"]), "meaning": meanings.get(row["field"], "")}

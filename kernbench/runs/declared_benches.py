@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -46,7 +47,17 @@ class DeclaredFile:
 
 
 def read_declared(path: Path) -> DeclaredFile:
-    """What a bench file declares. Errors: InputError as `read_python`."""
+    """What a bench file declares; it is read again when it has changed. Errors: InputError as `read_python`."""
+    try:
+        seen = path.stat()
+    except OSError:  # `read_python` says so
+        return _read_file(path, ())
+    return _read_file(path, (seen.st_dev, seen.st_ino, seen.st_mtime_ns, seen.st_size))
+
+
+@lru_cache(maxsize=512)
+def _read_file(path: Path, version: tuple[int, ...]) -> DeclaredFile:
+    del version  # a part of the key alone
     text = read_python(path, "bench file")
     benches = list[DeclaredBench]()
     named = set[ast.Call]()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, suggest
 from kernbench.library import show_path
+from kernbench.python_text import parse_python
 from kernbench.tanto.arguments import KINDS, ArgumentBinder
 from kernbench.tanto.cores.kernel import MODULE
 from kernbench.tanto.kernel_functions import HANDLES, NAMES, spend
@@ -129,7 +130,7 @@ def _add(tree: ast.Module, function: FunctionType, namespace: dict[str, Any], kn
 def _definition(function: FunctionType, file: Path) -> ast.FunctionDef:
     """The syntax of a function. Errors: InputError if its source is not to be had."""
     try:
-        tree = ast.parse(file.read_text())
+        tree = parse_python(file.read_text())
     except (OSError, SyntaxError):
         raise InputError(
             f"the source of {function.__name__} is not to be had; a kernel is a function of a file"

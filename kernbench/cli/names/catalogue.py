@@ -6,7 +6,6 @@ of it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from kernbench.errors import InputError
 from kernbench.frontends.frontend import FrontEnd
 from kernbench.frontends.registry import FRONT_ENDS, find_front_end, list_kinds
 from kernbench.library import show_path
+from kernbench.python_text import read_docstring
 from kernbench.schema.guards import is_mapping
 
 _PROGRAMS = list_kinds()
@@ -130,8 +130,4 @@ def _load(file: Path) -> dict[str, object]:
 
 
 def _docstring(file: Path) -> str:
-    try:
-        said = ast.get_docstring(ast.parse(file.read_bytes())) or ""
-    except (OSError, SyntaxError, ValueError) as error:
-        raise InputError(f"{show_path(file)}: cannot be read as Python: {error}") from None
-    return said.partition("\n")[0].rstrip(".")
+    return read_docstring(file).partition("\n")[0].rstrip(".")

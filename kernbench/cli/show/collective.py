@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from typing import Any
 
 from kernbench import library
-from kernbench.errors import InputError
 from kernbench.frontends.shown import Section, Shown
 from kernbench.library import show_path
+from kernbench.python_text import read_docstring
 from kernbench.schema.yaml import load
 
 
 def show_collective(name: str) -> Shown:
     """A collective algorithm: what its file says, and what ccl.yaml calls it. Errors: InputError."""
     file = library.find("benches/ccl", name)
-    try:
-        text = ast.get_docstring(ast.parse(file.read_bytes())) or ""
-    except (OSError, SyntaxError, ValueError) as error:
-        raise InputError(f"{show_path(file)}: cannot be read as Python: {error}") from None
+    text = read_docstring(file)
     beside = file.with_name("ccl.yaml")
     entries: Mapping[str, Any] = load(beside).plain().get("algorithms", {}) if beside.is_file() else {}
     names = {entry: given for entry, given in entries.items() if given.get("module") == file.stem}

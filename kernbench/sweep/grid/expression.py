@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from typing import Any
 
+from kernbench.python_text import parse_expression
+
 Names = Mapping[str, Any]
 Lowered = Callable[[Names], Any]
 
@@ -64,7 +66,7 @@ class Expression:
         self.text = text.strip()
         self.names: set[str] = set()
         try:
-            self._lowered = self._lower(ast.parse(self.text, mode="eval").body)
+            self._lowered = self._lower(parse_expression(self.text))
         except (SyntaxError, RecursionError, MemoryError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else "nested too deep"
             raise ValueError(f"{self.text!r} is not an expression ({reason})") from None
@@ -87,7 +89,7 @@ class Expression:
 
     def is_truth(self, truths: Set[str]) -> bool:
         """Whether the value, if there is one, is true or false, where these names are."""
-        return _is_truth(ast.parse(self.text, mode="eval").body, truths)
+        return _is_truth(parse_expression(self.text), truths)
 
     def _lower(self, node: ast.expr) -> Lowered:
         match node:

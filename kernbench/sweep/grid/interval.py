@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernbench.python_text import parse_expression
 from kernbench.sweep.grid.expression import Expression
 
 _SLACK = 1e-12  # of powers, which are not rounded the same way everywhere
@@ -32,7 +33,7 @@ def unknown(count: int) -> Interval:
 def find_interval(expression: Expression, columns: Mapping[str, Interval], count: int) -> Interval:
     """The interval of an expression at each of `count` points; names without a column are unknown."""
     with np.errstate(all="ignore"):
-        found = _Evaluator(columns, count).value(ast.parse(expression.text, mode="eval").body)
+        found = _Evaluator(columns, count).value(parse_expression(expression.text))
     lost = np.isnan(found.low) | np.isnan(found.high)
     return Interval(np.where(lost, -np.inf, found.low), np.where(lost, np.inf, found.high))
 

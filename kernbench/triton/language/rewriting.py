@@ -18,6 +18,7 @@ from typing import Any
 
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.python_text import parse_python
 from kernbench.triton.language import functions
 from kernbench.triton.language.block import tensor
 
@@ -89,7 +90,7 @@ def _call(name: str, args: list[ast.expr], at: ast.expr | ast.stmt) -> ast.expr:
 @cache
 def _tree(file: str, text: str) -> ast.Module | None:
     try:
-        return ast.parse(text, file)
+        return parse_python(text, file)
     except SyntaxError:
         return None
 
