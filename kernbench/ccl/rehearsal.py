@@ -20,7 +20,7 @@ from kernbench.ccl.module import LISTED, Algorithm
 from kernbench.ccl.plan import Part, Plan
 from kernbench.ccl.time_model import MOST_RANKS, SharedLink
 from kernbench.dtypes import itemsize
-from kernbench.limits.time_limit import current_watch
+from kernbench.limits.time_limit import watched_kernel
 
 if TYPE_CHECKING:
     from kernbench.ccl.time_model import TimeModel
@@ -234,20 +234,16 @@ class QueueNetwork:
         for actor in actors:
             actor.greenlet = greenlet(partial(actor.play, kernel, arguments(actor.seat[0])), here)
         self._ready.extend(actors)
-        watch = current_watch()
-        if watch:
-            watch.begin_kernel()
         try:
-            while self._ready:
-                self._ready.popleft().greenlet.switch()
+            with watched_kernel():
+                while self._ready:
+                    self._ready.popleft().greenlet.switch()
         except (Exception, SystemExit) as error:  # a kernel of a user may raise anything
             raise CannotRehearse from error
         finally:
             complete = all(actor.greenlet.dead for actor in actors)
             for actor in actors:  # which the greenlets hold
                 actor.greenlet = None
-            if watch:
-                watch.end_kernel()
         unread = any(queue.sent > queue.taken for queue in self._queues.values())
         if not complete or (self.alone and unread):  # some ranks do what the others do not
             raise CannotRehearse

@@ -123,6 +123,20 @@ def current_watch() -> Watch | None:
     return _watches.get(threading.get_ident())
 
 
+@contextmanager
+def watched_kernel() -> Generator[None]:
+    """Limit the time of the block as that of a step of a kernel, if this thread has a watch."""
+    watch = current_watch()
+    if watch is None:
+        yield
+        return
+    watch.begin_kernel()
+    try:
+        yield
+    finally:
+        watch.end_kernel()
+
+
 def _begin(thread: int, watch: Watch) -> None:
     global _watcher
     with _lock:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.errors import InputError, KernBenchError, KernelError, LimitError
-from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
+from kernbench.errors import InputError, KernelError, LimitError
+from kernbench.limits.time_limit import watched_kernel
 from kernbench.tl.language.context import TLContext
 from kernbench.tl.language.current_context import activate, swap_active
-from kernbench.tl.language.errors import raising_line
+from kernbench.tl.language.errors import naming
 from kernbench.tl.live import LiveLowering
 from kernbench.tl.lowering.lower import Lowering
-from kernbench.user_modules import raised
 
 if TYPE_CHECKING:
     from kernbench.tl.pe import PeContext
@@ -36,13 +35,9 @@ def record_kernel(pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: 
     that exceeds the limits of the run.
     """
     context = _make_context(pe, Lowering(pe))
-    before, watch = pe.thread.row_count, current_watch()
-    if watch:
-        watch.begin_kernel()
-    with activate(context):
+    before = pe.thread.row_count
+    with watched_kernel(), activate(context):
         _call(pe, context, fn, args, name)
-    if watch:
-        watch.end_kernel()
     program = pe.program
     program.issued_ops += pe.thread.row_count - before
     if program.issued_ops > program.most_ops:
@@ -73,20 +68,17 @@ class SteppedKernel:
         """Continue the kernel; returns whether it paused at another ask. Errors: KernelError as `record_kernel`."""
         self._greenlet.parent = self._current()
         previous = swap_active(self._context)
-        program, before, watch = self._program, self._thread.row_count, current_watch()
-        if watch:
-            watch.begin_kernel()
-        try:
-            if program.issued_ops > program.most_ops:  # raised in the kernel, which has no ask left that way
-                if not self._greenlet:  # it has not begun
-                    raise LimitError(f"{self._name}: {program.ops_error()}")
-                self._greenlet.throw(program.ops_error())
-            else:
-                self._greenlet.switch()
-        finally:
-            swap_active(previous)
-            if watch:
-                watch.end_kernel()
+        program, before = self._program, self._thread.row_count
+        with watched_kernel():
+            try:
+                if program.issued_ops > program.most_ops:  # raised in the kernel, which has no ask left that way
+                    if not self._greenlet:  # it has not begun
+                        raise LimitError(f"{self._name}: {program.ops_error()}")
+                    self._greenlet.throw(program.ops_error())
+                else:
+                    self._greenlet.switch()
+            finally:
+                swap_active(previous)
         program.issued_ops += self._thread.row_count - before
         return not self._greenlet.dead
 
@@ -118,18 +110,8 @@ def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], na
         raise KernelError(
             f"{kernel} is a generator or a coroutine; kernels are plain functions, without yield or async"
         )
-    try:
+    with naming(kernel, fn):
         with np.errstate(all="ignore"):  # a greenlet does not inherit that of the bench
             fn(*args, tl=context)
         pe.thread.begin_source(0)
         context._finish()
-    except TimeLimitReached as reached:
-        raise LimitError(f"{kernel}, at {raising_line(reached, fn)}: {reached}; {REMEDY}") from reached
-    except LimitError as error:
-        raise LimitError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
-    except KernelError as error:  # it names its line
-        raise type(error)(f"{kernel}: {error}") from error
-    except KernBenchError as error:
-        raise KernelError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
-    except (Exception, SystemExit) as error:  # a user's kernel may raise anything
-        raise raised(kernel, error, raising_line(error, fn), KernelError) from error

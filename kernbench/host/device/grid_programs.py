@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.limits.time_limit import current_watch
+from kernbench.limits.time_limit import watched_kernel
 from kernbench.tl.lowering.plan_outline import SERVERS
 from kernbench.triton.lowering.render import PLAN, ProgramRows, render
 from kernbench.triton.lowering.script import FIRST_COUNTER, Script
@@ -73,14 +73,8 @@ class LivePrograms:
     def resume(self) -> bool:
         """Go on; returns whether there is another step."""
         self._greenlet.parent = self._current()
-        watch = current_watch()
-        if watch:
-            watch.begin_kernel()
-        try:
+        with watched_kernel():
             self._greenlet.switch()
-        finally:
-            if watch:
-                watch.end_kernel()
         return not self._greenlet.dead
 
     def _go(self) -> None:

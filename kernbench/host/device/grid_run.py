@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.dtypes import itemsize
-from kernbench.errors import InputError, KernBenchError, KernelError, LimitError
+from kernbench.errors import InputError, KernBenchError
 from kernbench.host.device.grid_programs import LivePrograms, PeThread
 from kernbench.host.messages import TensorArg
-from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
-from kernbench.tl.language.errors import raising_line
+from kernbench.limits.time_limit import watched_kernel
+from kernbench.tl.language.errors import naming
 from kernbench.triton.lowering.accesses import Descriptions, TensorFacts
 from kernbench.triton.lowering.block_array import ReadsDataError
 from kernbench.triton.lowering.dealing import program_ids
 from kernbench.triton.lowering.grid_kernel import GridKernel, TensorArgument
+from kernbench.triton.lowering.grouped import DivergedError
 from kernbench.triton.lowering.groups import Scripts, record_groups
 from kernbench.triton.lowering.issue import Facts
 from kernbench.triton.lowering.live import LiveRecorder
@@ -28,7 +29,6 @@ from kernbench.triton.lowering.recorder import Recorder
 from kernbench.triton.lowering.render import ProgramRows, render
 from kernbench.triton.lowering.tensor_pieces import TensorPieces
 from kernbench.triton.lowering.work import Works
-from kernbench.user_modules import raised
 
 if TYPE_CHECKING:
     from kernbench.host.device.kernels import Kernels
@@ -132,31 +132,10 @@ class GridRun:
 
     def _run(self, recorder: Recorder) -> None:
         """Run the programs of a recorder to their end. Errors: KernelError with the kernel and its line."""
-        kernel, watch = self._tell(), current_watch()
-        if watch:
-            watch.begin_kernel()
-        try:
+        with watched_kernel(), naming(self._tell(), self._kernel.code, (ReadsDataError, DivergedError)):
             with np.errstate(all="ignore"):
                 self._kernel.run(recorder)
             recorder.issuer.finish()
-        except TimeLimitReached as reached:
-            at = raising_line(reached, self._kernel.code)
-            raise LimitError(f"{kernel}, at {at}: {reached}; {REMEDY}") from reached
-        except LimitError as error:
-            raise LimitError(f"{kernel}, at {raising_line(error, self._kernel.code)}: {error}") from error
-        except KernelError as error:  # it names its line
-            raise type(error)(f"{kernel}: {error}") from error
-        except KernBenchError as error:
-            raise KernelError(f"{kernel}, at {raising_line(error, self._kernel.code)}: {error}") from error
-        except ReadsDataError:
-            raise
-        except Exception as error:
-            if type(error).__module__.startswith("kernbench.triton"):
-                raise
-            raise raised(kernel, error, raising_line(error, self._kernel.code), KernelError) from error
-        finally:
-            if watch:
-                watch.end_kernel()
 
     def _tell(self) -> str:
         return f"kernel {self._message.kernel_ref}"

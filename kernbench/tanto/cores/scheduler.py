@@ -8,13 +8,12 @@ data that it would get on a chip where the tile comes in time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from kernbench.errors import KernBenchError, LimitError, error_text
 from kernbench.limits.memory_budget import is_out_of_memory, tell_full
-from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
+from kernbench.limits.time_limit import REMEDY, TimeLimitReached, watched_kernel
 from kernbench.tanto.cores.kernel import MODULE, CoreKernel, TantoDeadlock, TantoError
 
 _MOST_NAMED = 200
@@ -49,22 +48,10 @@ class Scheduler:
 
     def run(self) -> None:
         """Run all kernels to their ends. Errors: TantoDeadlock, TantoError, LimitError."""
-        with self.watched():
+        with watched_kernel():
             self._run_in_turn()
         if any(not kernel.greenlet.dead for kernel in self.kernels):
             raise self.deadlock()
-
-    @contextmanager
-    def watched(self) -> Generator[None]:
-        """Limit the time of a block that runs kernels."""
-        watch = current_watch()
-        if watch:
-            watch.begin_kernel()
-        try:
-            yield
-        finally:
-            if watch:
-                watch.end_kernel()
 
     def limit_error(self, kernel: CoreKernel, reached: TimeLimitReached) -> LimitError:
         """The error of a kernel whose time is over."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernbench.engine.turns import acts, run_in_turn
 from kernbench.errors import KernBenchError, LimitError
+from kernbench.limits.time_limit import watched_kernel
 from kernbench.tanto.scripts.dataflow_script import DataflowScript
 from kernbench.tanto.scripts.math_script import MathScript
 from kernbench.tanto.scripts.passing import leaves_tiles, may_miss
@@ -43,7 +44,7 @@ def _write_rows(run: GridRun) -> bool:
     if run.numbers or any(kernel.alone is None for kernel in kernels):
         return False
     try:
-        with np.errstate(all="ignore"), run.scheduler.watched():
+        with np.errstate(all="ignore"), watched_kernel():
             scripts = _write_scripts(kernels)
     except LimitError:
         raise

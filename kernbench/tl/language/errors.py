@@ -6,14 +6,17 @@ The classes also derive from the plain Python errors that the kernel language do
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from inspect import unwrap
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from kernbench.errors import KernelError
+from kernbench.errors import KernBenchError, KernelError, LimitError
 from kernbench.library import show_path
+from kernbench.limits.time_limit import REMEDY, TimeLimitReached
+from kernbench.user_modules import raised
 
 _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("tl", "triton"))  # languages of kernels
 
@@ -65,6 +68,28 @@ def raising_line(error: BaseException, fn: Callable[..., object]) -> str:
             line = traceback.tb_lineno
         traceback = traceback.tb_next
     return _place(code.co_filename, line)
+
+
+@contextmanager
+def naming(kernel: str, fn: Callable[..., object], passed: tuple[type[Exception], ...] = ()) -> Generator[None]:
+    """Name the kernel and its line in what the block raises; exceptions of `passed` stay as they are.
+
+    Errors: KernelError, of the same class for an error of the kernel language; LimitError for a limit of the run.
+    """
+    try:
+        yield
+    except passed:
+        raise
+    except TimeLimitReached as reached:
+        raise LimitError(f"{kernel}, at {raising_line(reached, fn)}: {reached}; {REMEDY}") from reached
+    except LimitError as error:
+        raise LimitError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
+    except KernelError as error:  # it names its line
+        raise type(error)(f"{kernel}: {error}") from error
+    except KernBenchError as error:
+        raise KernelError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
+    except (Exception, SystemExit) as error:  # a user's kernel may raise anything
+        raise raised(kernel, error, raising_line(error, fn), KernelError) from error
 
 
 def _place(file: str, line: int) -> str:
