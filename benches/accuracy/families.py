@@ -164,11 +164,6 @@ FAMILIES = (
 )  # fmt: skip
 
 
-def find_family(name: str) -> Family:
-    """A family by name."""
-    return next(family for family in FAMILIES if family.name == name)
-
-
 def image_of(family: Family) -> Path:
     """The plot of a family, from the documentation's folder."""
     return Path("images", f"accuracy-{family.name.replace(' ', '-')}.svg")

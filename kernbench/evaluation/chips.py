@@ -6,7 +6,6 @@ library of Tanto kernels, without numbers unless they are verified. Times of all
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,8 +161,3 @@ def summarise(table: polars.DataFrame) -> str:
         f"{name}, {find_errors(own['simulated_ns'].to_list(), own['measured_ns'].to_list())}"
         for name, own in groups.items()
     )
-
-
-def list_left_out(file: Path = FILE) -> Counter[tuple[str, str]]:
-    """How many operations of a file are not run, by kind and reason."""
-    return Counter((one.kind, one.reason) for one in read_operations(file) if one.reason)

@@ -13,6 +13,7 @@ import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.machine.families.tensix.places import check_chip
 from kernbench.tanto.cores.kernel import MODULE
 from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart
 from kernbench.tanto.formats import find_format, from_host, to_host
@@ -21,7 +22,7 @@ from kernbench.tanto.language.reading import make_source, read_text
 from kernbench.tanto.language.scope import Unit
 from kernbench.tanto.language.translate import translate_source
 from kernbench.tanto.python_kernel import PythonKernel, compile_function
-from kernbench.tanto.timing.lowering import check_chip
+from kernbench.tanto.timing.lowering import USERS
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -72,7 +73,7 @@ class Device:
 
     def __init__(self, machine: Machine, *, nearest: bool = False, defines: Mapping[str, str] | None = None) -> None:
         self.machine, self.nearest = machine, nearest
-        self.places = check_chip(machine)
+        self.places = check_chip(machine, USERS)
         self.defines = dict(defines or {})
         self.globals: dict[int, GlobalBuffer] = {}
         self.locals: dict[int, dict[Core, LocalPart]] = {}

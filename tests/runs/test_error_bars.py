@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench import library
 from kernbench.frontends.run import run_bench
 from kernbench.runs.error_bars import combine, find_error_bars
+from tests.machine.ranged import write_ranged
 
 BENCH = ("gemm-single-pe", {"M": 32, "K": 32, "N": 32})
 
@@ -19,11 +19,7 @@ def _latency(topology, overrides):
 def ranged(tmp_path, monkeypatch):
     """`tiny` with a range of a published figure, and of one that decides more than times."""
     monkeypatch.chdir(tmp_path)
-    text = (library.shipped() / "topology/tiny.yaml").read_text(encoding="utf-8")
-    text += 'noc:\n  gbs: {value: 256, unit: GB/s, range: [64, 300], source: "measured"}\n'
-    text += '  attach_mm: {value: 0.5, unit: mm, range: [0.1, 2], source: "measured"}\n'
-    (tmp_path / "ranged.yaml").write_text(text, encoding="utf-8")
-    return "ranged.yaml"
+    return write_ranged(noc={"gbs": (256, "GB/s", (64, 300)), "attach_mm": (0.5, "mm", (0.1, 2))})
 
 
 @pytest.mark.slow

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.errors import InputError
-from kernbench.machine.families.tensix.places import TensixPlaces
+from kernbench.machine.families.tensix.places import check_chip
 from kernbench.program.program import Program
 from kernbench.tanto.timing.dataflow_rows import DataflowRows
 from kernbench.tanto.timing.kernel_log import Row
@@ -19,22 +18,14 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.tanto.cores.storage import Core, PipePart, SemaphorePart
 
-
-def check_chip(machine: Machine) -> TensixPlaces:
-    """The places of a chip. Errors: InputError for a machine of another family."""
-    if not isinstance(machine.places, TensixPlaces):
-        raise InputError(
-            f"machine {machine.name} is of family {machine.family!r}; Tanto programs run on family 'tensix', "
-            "such as wormhole_n150"
-        )
-    return machine.places
+USERS = "Tanto programs run"  # of chips, for errors
 
 
 class Lowering:
     """A device program under construction, with the figures that rows need."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine, self.places = machine, check_chip(machine)
+        self.machine, self.places = machine, check_chip(machine, USERS)
         self.program = program = Program(machine)
         self.routing = machine.routing
         self.costs = CycleCosts(program)

@@ -18,6 +18,7 @@ from kernbench.machine.families.tensix.places import (
     TensixPlaces,
     bank_interface_name,
     bank_name,
+    check_chip,
     dram_side_name,
     interface_name,
     l1_name,
@@ -97,7 +98,7 @@ class Lowering:
     """The device program of some processors of a chip."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine, self.places = machine, _check_chip(machine)
+        self.machine, self.places = machine, check_chip(machine, "what uses the networks of a chip runs")
         self.program = Program(machine)
         self.banks = _find_banks(machine, self.places)
         figures = machine.figures
@@ -179,15 +180,6 @@ class Lowering:
             f"there is no memory at ({x}, {y}) of {self.machine.name}; give the --topology of the chip of the trace, or the "
             "rows or columns that are switched off on it, as in --set harvested_rows=[4,5]"
         )
-
-
-def _check_chip(machine: Machine) -> TensixPlaces:
-    if not isinstance(machine.places, TensixPlaces):
-        raise InputError(
-            f"machine {machine.name} is of family {machine.family!r}; what uses the networks of a chip runs on family "
-            "'tensix', such as wormhole_n150"
-        )
-    return machine.places
 
 
 def _find_banks(machine: Machine, places: TensixPlaces) -> dict[Place, int]:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from kernbench.triton.lowering.block_array import BlockArray
+
 Plain = np.ndarray | np.generic | int | float | bool
 
 
@@ -128,8 +130,6 @@ class Grouped(NDArrayOperatorsMixin):
     # Arithmetic
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        from kernbench.triton.lowering.block_array import BlockArray
-
         if any(isinstance(one, BlockArray) for one in inputs):
             return NotImplemented
         if method != "__call__" or options.get("out") is not None:
@@ -151,16 +151,10 @@ class Grouped(NDArrayOperatorsMixin):
             return function(self.pattern)
         if function is np.where and len(args) == 3 and isinstance(args[0], (np.ndarray, np.generic, bool)):
             condition = np.asarray(args[0])
-            if condition.all():
-                return np.broadcast_to(
-                    args[1], np.broadcast_shapes(condition.shape, np.shape(args[1]), np.shape(args[2]))
-                )
-            if not condition.any():
-                return np.broadcast_to(
-                    args[2], np.broadcast_shapes(condition.shape, np.shape(args[1]), np.shape(args[2]))
-                )
-        flat: list[Any] = []
-        return _separate(lambda *given: function(*_refill(args, given, flat), **kwargs), _grouped_in(args))
+            if condition.all() or not condition.any():
+                shape = np.broadcast_shapes(*(np.shape(one) for one in args))
+                return np.broadcast_to(args[1] if condition.all() else args[2], shape)
+        return _separate(lambda *given: function(*_refill(args, given), **kwargs), _grouped_in(args))
 
     def _like(self, pattern: np.ndarray) -> Grouped:
         return Grouped(self.base, pattern, self.dtype)
@@ -189,7 +183,7 @@ def make_grouped(base: np.ndarray, pattern: np.ndarray, dtype: np.dtype) -> Any:
     return Grouped(base, pattern, dtype)
 
 
-def _refill(args: Any, given: tuple[Any, ...], _: list[Any]) -> list[Any]:
+def _refill(args: Any, given: tuple[Any, ...]) -> list[Any]:
     rest = iter(given)
     return [next(rest) if isinstance(one, Grouped) else one for one in args]
 

@@ -12,6 +12,7 @@ from kernbench.errors import InputError
 from kernbench.runs.error_bars import find_error_bars
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.error_bars import ENDS, HIGH, LOW, SCHEMA, combine_effects, tell_ranking
+from tests.machine.ranged import write_ranged
 
 FIRST = Objective("latency_ns")
 
@@ -20,11 +21,9 @@ FIRST = Objective("latency_ns")
 def ranged(tmp_path, monkeypatch):
     """`tiny` with wide ranges of a rate and of the matrix engine."""
     monkeypatch.chdir(tmp_path)
-    text = (library.shipped() / "topology/tiny.yaml").read_text(encoding="utf-8")
-    text += 'hbm:\n  channel_gbs: {value: 32, unit: GB/s, range: [16, 64], source: "measured"}\n'
-    text += 'pe_gemm:\n  tflops_f16: {value: 8, unit: TFLOPS, range: [4, 9], source: "measured"}\n'
-    (tmp_path / "ranged.yaml").write_text(text, encoding="utf-8")
-    return "ranged.yaml"
+    return write_ranged(
+        hbm={"channel_gbs": (32, "GB/s", (16, 64))}, pe_gemm={"tflops_f16": (8, "TFLOPS", (4, 9))}
+    )
 
 
 @pytest.mark.slow

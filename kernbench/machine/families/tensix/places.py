@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
 from kernbench.machine.families.sip.places import Places, SipShape
 from kernbench.machine.network.rings import find_halves
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
 
 NETWORKS = 2
 REPLY_PORTS = ("own", "row", "row_wrapped", "column", "column_wrapped")
@@ -189,3 +193,12 @@ class TensixPlaces(Places):
 
 
 SHAPE = TensixShape
+
+
+def check_chip(machine: Machine, users: str) -> TensixPlaces:
+    """The places of a chip, for `users` with their verb. Errors: InputError for a machine of another family."""
+    if not isinstance(machine.places, TensixPlaces):
+        raise InputError(
+            f"machine {machine.name} is of family {machine.family!r}; {users} on family 'tensix', such as wormhole_n150"
+        )
+    return machine.places
