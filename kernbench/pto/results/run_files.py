@@ -64,9 +64,7 @@ def _measure(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def explain_graph(
-    outcome: Outcome, what_ifs: WhatIf | None = None, rerun: Rerun | None = None
-) -> Explanation:
+def explain_graph(outcome: Outcome, what_ifs: WhatIf | None = None, rerun: Rerun | None = None) -> Explanation:
     """Why a run took as long as it did, with its what-ifs if they were simulated; it has no lines of kernels.
 
     `rerun` runs it again, to say how its critical path and the what-ifs fit together.

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.program.ops import NONE, Op
-from kernbench.pto.runtime.orchestrator import Backend
 from kernbench.pto.results.record import ORCHESTRATOR, BlockRow, Phase, PhaseRow
 from kernbench.pto.results.summary import thread_name
+from kernbench.pto.runtime.orchestrator import Backend
 from kernbench.runs.other_rows import OtherRows
 
 if TYPE_CHECKING:

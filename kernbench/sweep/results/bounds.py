@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 BOUNDED_MODES = (Mode.ANALYTIC, Mode.AUTO)  # of a sweep, in which rows may be bounds
 TIMES = ("latency_ns", "pe_exec_ns")  # results that lie between their own column and upper_ns
-RATES = ("achieved_tflops", "achieved_gbs", "tflops_of_peak", "gbs_of_peak")  # that are, of bounds, what pe_exec_ns allows at most
+# What is, of bounds, what pe_exec_ns allows at most.
+RATES = ("achieved_tflops", "achieved_gbs", "tflops_of_peak", "gbs_of_peak")
 ENDS = ("lower_ns", "upper_ns")  # bounds by name, which a point has whether it ran or not
 NOT_NEGATIVE = (*RATES, "events", "flit_hops", "wall_s", "bottleneck_utilisation")
 _SENSES = {**dict.fromkeys((*TIMES, "events", "flit_hops"), LOWER), **dict.fromkeys(RATES, UPPER)}
@@ -84,10 +85,8 @@ def find_senses(table: polars.DataFrame, column: str) -> list[str | None]:
     """Of each row, how its figure in a column bounds the result: LOWER, UPPER, or None if it is the result."""
     column = column.removesuffix(VERSUS)
     bounded = is_bounded(table).to_list()
-    if column + BOUND in table.columns:
-        senses = table[column + BOUND].to_list()
-    else:
-        senses = [sense_of(column)] * len(table)
+    known = column + BOUND in table.columns
+    senses = table[column + BOUND].to_list() if known else [sense_of(column)] * len(table)
     return [sense if bound else None for sense, bound in zip(senses, bounded, strict=True)]
 
 
@@ -102,7 +101,7 @@ def at_best(table: polars.DataFrame, objective: Objective) -> np.ndarray:
 
 
 def best_of_each(rows: polars.DataFrame, by: Sequence[str], objective: Objective) -> polars.DataFrame:
-    """Of the rows that are equal in some columns the one at best possible; of equals a result, so a bound is one that might win."""
+    """Of the rows that are equal in some columns the one at best possible; of equals a result, since a bound only might win."""
     import polars
 
     costs = at_best(rows, objective) * (1.0 if objective.least else -1.0)

@@ -14,11 +14,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.library import exists, is_file
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten, suggest
-from kernbench.schema.guards import is_list
+from kernbench.library import exists, is_file
 from kernbench.notebook import html_table
+from kernbench.schema.guards import is_list
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses, is_analytic
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 COMPARED = ("latency_ns", "pe_exec_ns")
 ALGORITHM = "collective_algorithm"
-RATES = ("achieved_", "tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation")  # of these more is better, of all other figures less
+# Of these more is better, of all other figures less.
+RATES = ("achieved_", "tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation")
 PLACE = "place of the row"  # what pairs points that have no parameters, and runs
 CHANGE = "_change"  # after a column's name: B's figure over A's, less 1
 RUN = "result.json"
@@ -87,7 +88,9 @@ class Comparison:
         moved = self.moved()
         shown = [*self.parameters, *(f"{name}{tail}" for name in self.columns for tail in ("_a", "_b", CHANGE))]
         cells = [[_cell(name, row[name]) for name in shown] for row in moved.to_dicts()]
-        names = [name if name == short else f"{name} ({short})" for short, name in (("a", self.a.name), ("b", self.b.name))]
+        names = [
+            name if name == short else f"{name} ({short})" for short, name in (("a", self.a.name), ("b", self.b.name))
+        ]
         title = f"{' and '.join(names)}: {len(moved)} of {plural(len(self.pairs), 'point')} moved"
         settings = [f"{name}: {a} in a, {b} in b" for name, (a, b) in self.changed_settings().items()]
         return html_table(title, shown if cells else [], cells, *settings)
@@ -198,8 +201,19 @@ def read_side(path: Path) -> Side:
         else:
             side = read_summary(str(path), load_sealed_json(file))
         _check_types(side.table)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, *unreadable()) as error:
-        raise InputError(f"{file} is not the table of a sweep nor the figures of a run or an evaluation ({shorten(error)})") from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        *unreadable(),
+    ) as error:
+        raise InputError(
+            f"{file} is not the table of a sweep nor the figures of a run or an evaluation ({shorten(error)})"
+        ) from None
     return side
 
 
@@ -287,7 +301,11 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
         side.select(
             *keys,
             *(polars.col(name).alias(f"{name}_{tail}") for name in ("status", "fidelity", *columns)),
-            *(polars.col(name).alias(f"{name}_{tail}") for name in (ALGORITHM,) if name in a.columns and name in b.columns),
+            *(
+                polars.col(name).alias(f"{name}_{tail}")
+                for name in (ALGORITHM,)
+                if name in a.columns and name in b.columns
+            ),
             *(polars.Series(f"{name}{BOUND}_{tail}", find_senses(side, name), polars.String) for name in columns),
         )
         for side, tail in ((a, "a"), (b, "b"))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kernbench.sweep.grid.grid import Derived, Grid, Objective, Rule
+from kernbench.sweep.design.parameter_space import late_names
 from kernbench.sweep.design.points import SweepContext
+from kernbench.sweep.grid.grid import Derived, Grid, Objective, Rule
 from kernbench.sweep.results.bounds import BOUNDED_MODES, BoundedColumns
 from kernbench.sweep.row import FEASIBLE, VERSUS
-from kernbench.sweep.design.parameter_space import late_names
 
 if TYPE_CHECKING:
     import numpy as np

@@ -57,7 +57,9 @@ def check_error_bars(grid: Grid) -> None:
         raise InputError("error bars are of benches, and this grid sends traffic; leave them out")
     if grid.mode not in EVENT_MODES or grid.method == "optimise":
         what = f"mode {grid.mode}" if grid.mode not in EVENT_MODES else "method optimise"
-        raise InputError(f"error bars take simulated points, and {what} leaves some out; give mode hybrid and all points")
+        raise InputError(
+            f"error bars take simulated points, and {what} leaves some out; give mode hybrid and all points"
+        )
 
 
 def list_ends(grid: Grid, inputs: Inputs, points: Points) -> Ends:
@@ -100,7 +102,7 @@ def _list_used(points: Points) -> set[str] | None:
 
 
 def list_effects(points: Points, rows: StoredRows, ends: Ends, at_ends: StoredRows) -> Iterator[polars.DataFrame]:
-    """For each point that has a latency the latencies at both ends of each figure: key, field, low, high and the two of `ENDS`."""
+    """For each point with a latency, the latencies at both ends of each figure: key, field, low, high and the two of `ENDS`."""
     import polars
 
     there = rows.take(np.flatnonzero(rows.found)).filter(polars.col("status") == OK)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.modes import Mode
-from kernbench.sweep.results.swept_axes import find_cost, find_swept, same_work
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.bounds import answerable
 from kernbench.sweep.results.derived_columns import LATENCY, objectives_of
+from kernbench.sweep.results.swept_axes import find_cost, find_swept, same_work
 
 if TYPE_CHECKING:
     import polars

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.sweep.results.swept_axes import Swept, find_swept, restrict
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import answerable, count_bounded, is_bounded, possible
 from kernbench.sweep.results.pareto import best_point, with_figure
+from kernbench.sweep.results.swept_axes import Swept, find_swept, restrict
 
 if TYPE_CHECKING:
     import polars

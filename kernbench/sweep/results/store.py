@@ -41,8 +41,8 @@ RANK = {LOST: 0, ERROR: 1, OK: 2}
 def write_whole(path: Path, write: Callable[[Path], object], *, mark: bool = False) -> None:
     """Let `write` make a file elsewhere, put it on the disk, then give it its name: readers see all of it or nothing.
 
-    With `mark` the name ends in its digest, before the suffix. Errors: RunError if the disk is full, InputError if the directory
-    cannot be written for another reason.
+    With `mark` the name ends in its digest, before the suffix. Errors: RunError if the disk is full, InputError if the
+    directory cannot be written for another reason.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def write_whole(path: Path, write: Callable[[Path], object], *, mark: bool = Fal
 
 
 def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
-    """Write frames of one schema, of which there is at least one, as one parquet file with its digest; one at a time is in memory.
+    """Write one or more frames of one schema as one parquet file with its digest; one at a time is in memory.
 
     Errors: as `write_whole`, and what the frames raise.
     """
@@ -186,7 +186,9 @@ class Store:
         with suppress(FileNotFoundError):  # another process has done so
             to.parent.mkdir(exist_ok=True)
             os.replace(path, to)
-            warnings.warn(f"{path} is not what was written there; it is {to} now, and its points run again", stacklevel=2)
+            warnings.warn(
+                f"{path} is not what was written there; it is {to} now, and its points run again", stacklevel=2
+            )
 
     def _write(self, rows: polars.DataFrame) -> None:
         write_whole(self.parts / f"{uuid.uuid4().hex}.parquet", rows.write_parquet, mark=True)

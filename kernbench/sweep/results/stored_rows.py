@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.sweep.design.points import Points
-from kernbench.sweep.row import COLUMNS, OK
 from kernbench.sweep.results.store import RANK, SLICE, Store, read_part
+from kernbench.sweep.row import COLUMNS, OK
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from kernbench.modes import Mode
+from kernbench.sweep.design.points import Points
+from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.results.bounds import is_bounded
 from kernbench.sweep.results.derived_columns import add_derived, add_shares, objectives_of
-from kernbench.sweep.grid.grid import Grid
-from kernbench.sweep.results.stored_rows import slices
-from kernbench.sweep.design.points import Points
-from kernbench.sweep.row import OK
 from kernbench.sweep.results.store import write_frames
+from kernbench.sweep.results.stored_rows import slices
+from kernbench.sweep.row import OK
 
 if TYPE_CHECKING:
     import polars

@@ -11,12 +11,12 @@ import polars
 import pytest
 
 from kernbench.pto.bench import find_bench, run_bench
-from kernbench.pto.tasks.graph import read_graph
 from kernbench.pto.launch import Outcome
-from kernbench.pto.results.record import ORCHESTRATOR, Phase
 from kernbench.pto.replay import replay
+from kernbench.pto.results.record import ORCHESTRATOR, Phase
 from kernbench.pto.results.run_files import explain_graph, write_graph_run
 from kernbench.pto.results.what_if import find_what_ifs
+from kernbench.pto.tasks.graph import read_graph
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from tests.pto.graphs import random_graph
 

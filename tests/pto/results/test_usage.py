@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench.pto.tasks.graph import read_graph
-from kernbench.pto.results.record import ORCHESTRATOR, Phase
 from kernbench.pto.replay import replay
 from kernbench.pto.results import usage
+from kernbench.pto.results.record import ORCHESTRATOR, Phase
 from kernbench.pto.results.run_files import explain_graph, write_graph_run
+from kernbench.pto.tasks.graph import read_graph
 
 
 def run(tasks, machine="ascend_910b2", **runtime):

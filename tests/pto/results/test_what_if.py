@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kernbench.pto.bench import run_bench
-from kernbench.pto.tasks.graph import read_graph
 from kernbench.pto.replay import replay
 from kernbench.pto.results.what_if import FASTER, LARGER, find_what_ifs
+from kernbench.pto.tasks.graph import read_graph
 
 
 def of_graph(task, **runtime):

@@ -6,7 +6,6 @@ import polars
 import pytest
 
 import kernbench
-from kernbench import library
 from kernbench.cli.main import main
 from kernbench.errors import InputError
 from kernbench.runs.error_bars import find_error_bars
@@ -21,9 +20,7 @@ FIRST = Objective("latency_ns")
 def ranged(tmp_path, monkeypatch):
     """`tiny` with wide ranges of a rate and of the matrix engine."""
     monkeypatch.chdir(tmp_path)
-    return write_ranged(
-        hbm={"channel_gbs": (32, "GB/s", (16, 64))}, pe_gemm={"tflops_f16": (8, "TFLOPS", (4, 9))}
-    )
+    return write_ranged(hbm={"channel_gbs": (32, "GB/s", (16, 64))}, pe_gemm={"tflops_f16": (8, "TFLOPS", (4, 9))})
 
 
 @pytest.mark.slow

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernbench.sweep.results.pareto import pareto_front, undominated
 from kernbench.sweep.grid.grid import Objective
+from kernbench.sweep.results.pareto import pareto_front, undominated
 
 COST, LATENCY = Objective("cost"), Objective("latency_ns")
 

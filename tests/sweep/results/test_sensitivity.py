@@ -3,8 +3,8 @@ from __future__ import annotations
 import polars
 import pytest
 
-from kernbench.sweep.results.sensitivity import find_sensitivities
 from kernbench.sweep.grid.grid import Objective
+from kernbench.sweep.results.sensitivity import find_sensitivities
 from tests.report.sample_tables import table
 
 LATENCY = Objective("latency_ns")

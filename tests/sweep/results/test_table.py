@@ -6,13 +6,13 @@ import numpy as np
 import polars
 import pytest
 
-from kernbench.sweep.results import stored_rows
 from kernbench.sweep.design.full_factorial import expand
-from kernbench.sweep.grid.grid import Grid, load_grid
-from kernbench.sweep.design.points import Points, SweepContext, make_points
-from kernbench.sweep.row import BENCH_COLUMNS, COLUMNS, failed_row, ok_row
 from kernbench.sweep.design.parameter_space import ParameterSpace
+from kernbench.sweep.design.points import Points, SweepContext, make_points
+from kernbench.sweep.grid.grid import Grid, load_grid
+from kernbench.sweep.results import stored_rows
 from kernbench.sweep.results.table import list_frames
+from kernbench.sweep.row import BENCH_COLUMNS, COLUMNS, failed_row, ok_row
 from tests.sweep import fakes
 
 DEFAULTS = {"M": 1, "N": 2}
