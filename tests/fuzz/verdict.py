@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import click
+
 from tests.fuzz.case import Case
 from tests.fuzz.execution import WORK, Outcome
 
@@ -110,7 +112,7 @@ def _sentence(case: Case, outcome: Outcome) -> Finding | None:
     """One error if the input cannot be used, at most one if the run failed, none if it worked; no line out of proportion."""
     if "--debug" in case.arguments or "\nCommands:\n" in outcome.err:  # help, where there is no command
         return None
-    errors = [line for line in outcome.err.splitlines() if line.lower().startswith("error: ")]
+    errors = [line for line in click.unstyle(outcome.err).splitlines() if line.lower().startswith("error: ")]
     allowed = {0: (0,), 1: (0, 1), 2: (1,)}[outcome.code or 0]
     if len(errors) not in allowed:
         return Finding(
