@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kernbench.cli.commands import options
-from kernbench.cli.output.screen import say, show, show_first
-from kernbench.errors import InputError, RunError
-from kernbench.text import plural
-from kernbench.text_table import Field
-
-if TYPE_CHECKING:
-    import polars
-
-    from kernbench.sweep.results.comparison import Comparison
-
-MOST_SHOWN = 20
 
 
 @click.command("compare")
@@ -36,154 +23,12 @@ MOST_SHOWN = 20
 @click.option("--worse", is_flag=True, help="Only what gets worse is over a threshold.")
 @click.option("--column", "columns", multiple=True, help="Compare this column too. May be repeated.")
 @options.AS_JSON
-def command(
-    a: Path, b: Path, thresholds: tuple[str, ...], worse: bool, columns: tuple[str, ...], as_json: bool
-) -> None:
+def command(**given: Any) -> None:
     """Show what moved from A to B: two sweeps, two evaluations, or two runs kept with --out, point by point.
 
     Exit code 1 if a figure moved by more than a threshold, or a point of A failed in B or is not there. Points that one side
     bounded and the other simulated are left out; where that leaves none, the exit code is 1 with any threshold.
     """
-    from kernbench.sweep.results.comparison import compare
+    from kernbench.cli.actions.compare import compare_results
 
-    limits = dict(map(_read_threshold, thresholds))
-    found = compare(a, b, [*columns, *limits])
-    over = found.over(limits, worse_only=worse) if limits else found.pairs.clear()
-    if as_json:
-        click.echo(json.dumps(_summary(found, over)))
-    else:
-        _show(found)
-    problems = _problems(found, over, limits)
-    if limits and problems:
-        raise RunError("; ".join(problems))
-
-
-def _read_threshold(text: str) -> tuple[str, float]:
-    column, _, share = text.rpartition("=")
-    try:
-        limit = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
-    except ValueError:
-        limit = -1.0
-    if not 0 <= limit < float("inf"):
-        raise InputError(f"--threshold takes a share such as 2% or latency_ns=0.02, and got {text!r}")
-    return column or "latency_ns", limit
-
-
-def _problems(found: Comparison, over: polars.DataFrame, limits: dict[str, float]) -> Iterable[str]:
-    allowed = ", ".join(
-        f"{column} {limit:.6%}".rstrip("%").rstrip("0").rstrip(".") + "%" for column, limit in limits.items()
-    )
-    problems: list[str] = []
-    if len(over):
-        problems.append(f"{len(over)} of {len(found.pairs)} points moved by more than allowed ({allowed}) or failed")
-    if len(found.only_a):
-        problems.append(_missing(found.only_a, found.a.name, found.b.name))
-    if not len(found.pairs) and (found.bounded_a or found.bounded_b):
-        problems.append("no point can be compared: each is bounded on one side and simulated on the other")
-    return problems
-
-
-def _missing(rows: polars.DataFrame, name: str, other: str) -> str:
-    return f"{plural(len(rows), 'point')} of {name} {'is' if len(rows) == 1 else 'are'} not in {other}"
-
-
-def _show(found: Comparison) -> None:
-    a, b = found.a, found.b
-    both = len(found.pairs) + found.bounded_a + found.bounded_b
-    say(f"A: {a.name}, {plural(len(a.table), 'point')}")
-    say(f"B: {b.name}, {plural(len(b.table), 'point')}, {both} of them in both")
-    for name, rows, other in (("A", found.only_a, "B"), ("B", found.only_b, "A")):
-        if len(rows):
-            say(_missing(rows, name, other))
-    for name, count, other in (("A", found.bounded_a, "B"), ("B", found.bounded_b, "A")):
-        if count:
-            say(
-                f"{plural(count, 'point')} left out: bounded in {name} and simulated in {other}, "
-                "and a lower bound is no latency"
-            )
-    for line in _settings(found):
-        say(line)
-    moved = found.moved()
-    if len(moved):
-        from kernbench.report.tables.moved_points import moved_points
-
-        show(moved_points(found, moved, MOST_SHOWN))
-    for column in found.columns:
-        for sentence in _sentences(found, column):
-            say(sentence)
-    for line in _ratio(found):
-        say(line)
-    if path := found.moved_path():
-        _show_path(path)
-
-
-def _ratio(found: Comparison) -> Iterable[str]:
-    """How many times as fast one of two runs is."""
-    if not (found.a.is_run and found.b.is_run and len(found.pairs)):
-        return
-    a, b = found.pairs["latency_ns_a"][0], found.pairs["latency_ns_b"][0]
-    if a and b and a != b:
-        yield f"B is {max(a, b) / min(a, b):.2f} times {'faster' if b < a else 'slower'} than A"
-
-
-def _show_path(path: list[tuple[str, float, float]]) -> None:
-    """Where on the critical path the difference is."""
-    names = {
-        "kind": Field("spent on"),
-        "a": Field("A ns", ",.3f"),
-        "b": Field("B ns", ",.3f"),
-        "more": Field("B - A ns", "+,.3f"),
-    }
-    rows = [{"kind": kind, "a": a, "b": b, "more": b - a} for kind, a, b in path if a != b]
-    if not rows:
-        return
-    say("\ncritical paths, by the difference", bold=True)
-    show_first(rows, names, MOST_SHOWN)
-
-
-def _settings(found: Comparison) -> Iterable[str]:
-    """The settings that differ between two runs, or two evaluations."""
-    for name, values in found.changed_settings().items():
-        a, b = ("as it stands" if value is None else value for value in values)
-        yield f"{name}: {a} in A, {b} in B"
-
-
-def _sentences(found: Comparison, column: str) -> Iterable[str]:
-    """What moved of simulated points, then of bounds."""
-    from kernbench.modes import Mode
-    from kernbench.sweep.results.comparison import CHANGE
-
-    pairs = found.pairs
-    bounds = (pairs["fidelity_a"].eq_missing(Mode.ANALYTIC)) | (pairs["fidelity_b"].eq_missing(Mode.ANALYTIC))
-    for some, name in ((pairs.filter(~bounds), column), (pairs.filter(bounds), f"{column}, bounds alone")):
-        changes = some[column + CHANGE].drop_nulls()
-        moved = changes.filter(changes != 0)
-        if len(moved):
-            yield f"{name}: {len(moved)} of {len(changes)} moved, by {moved.min():+.3%} to {moved.max():+.3%}"
-        elif len(some) or (name == column and not len(pairs)):
-            yield f"{name}: none of {len(changes)} moved"
-
-
-def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
-    return {
-        "a": found.a.name,
-        "b": found.b.name,
-        "points": len(found.pairs),
-        "only_a": len(found.only_a),
-        "only_b": len(found.only_b),
-        "bounded_a": found.bounded_a,
-        "bounded_b": found.bounded_b,
-        "settings": {name: {"a": a, "b": b} for name, (a, b) in found.changed_settings().items()},
-        "columns": list(found.columns),
-        "moved": _rows(found.moved()),
-        "over": _rows(over),
-        "critical_path": [{"kind": kind, "a_ns": a, "b_ns": b} for kind, a, b in found.moved_path()],
-    }
-
-
-def _rows(table: polars.DataFrame) -> list[dict[str, Any]]:
-    """Rows for JSON, which has no infinity: a change from zero is null."""
-    import polars.selectors
-
-    floats = polars.selectors.float()
-    return table.with_columns(polars.when(floats.is_finite()).then(floats)).to_dicts()
+    compare_results(**given)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import Any
 
 import click
 
 from kernbench.cli.commands import options
-from kernbench.errors import InputError, suggest
 
 ALL = "all"
 
@@ -28,49 +26,11 @@ ALL = "all"
 @options.assignments("A topology field (cube.rows=4, with or without topology. before it)")
 @options.AS_JSON
 @options.out("Put the pictures into this directory.  [default: results/<topology>-diagram]")
-def command(
-    topology: str,
-    names: tuple[str, ...],
-    bandwidths: bool,
-    assignments: tuple[str, ...],
-    as_json: bool,
-    out: Path | None,
-) -> None:
+def command(**given: Any) -> None:
     """Draw a machine to scale, from the places by which routing measures lengths: one SVG a view.
 
     A view shows the first of what is alike: the tray with its SIPs, one SIP, one cube, one PE.
     """
-    from kernbench.atomic_output import write_directory
-    from kernbench.cli.names.assignment import read_fields
-    from kernbench.cli.output.files import check_directory, show_files
-    from kernbench.cli.output.progress import status_line
-    from kernbench.machine import load_machine
-    from kernbench.machine.families.registry import FAMILIES
-    from kernbench.machine.views import find_view, list_views
-    from kernbench.report.diagram import draw_view
+    from kernbench.cli.actions.diagram import draw_views
 
-    known = [ALL, *dict.fromkeys(name for family in FAMILIES.values() for name in family.views)]
-    for name in names:
-        if name not in known:
-            raise InputError(f"unknown view {name!r}{suggest(name, known)}")
-    overrides = read_fields(assignments)
-    out = out or Path("results", f"{Path(topology).stem}-diagram")
-    check_directory(out)
-    drawn: dict[str, str] = {}
-    with status_line() as tell:
-        tell("compiling the machine")
-        machine = load_machine(topology, overrides)
-        for name in list_views(machine) if ALL in names else tuple(dict.fromkeys(names)):
-            tell(f"drawing the view of the {name}")
-            drawn[name] = draw_view(machine, find_view(machine, name), bandwidths=bandwidths)
-
-    def write(partial: Path) -> None:
-        for name, svg in drawn.items():
-            (partial / f"{name}.svg").write_text(svg, encoding="utf-8")
-
-    write_directory(out, write)
-    files = {name: str(out / f"{name}.svg") for name in drawn}
-    if as_json:
-        click.echo(json.dumps({"topology": machine.name, "overrides": overrides, "files": files}))
-        return
-    show_files(files)
+    draw_views(**given)

@@ -6,27 +6,13 @@ from the table without running anything.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kernbench.cli.commands import options
 from kernbench.cli.names import completion
-from kernbench.cli.output.files import show_files
-from kernbench.cli.output.screen import say, show
-from kernbench.errors import InputError, RunError
 from kernbench.frontends.benches import FRONT_END
-from kernbench.report.tables.table_files import write_forms
-from kernbench.text_table import figures_table
-
-if TYPE_CHECKING:
-    import polars
-
-    from kernbench.api.evaluate import EvaluationResult
-    from kernbench.api.evaluations import Evaluation
 
 
 @click.command("evaluate")
@@ -45,18 +31,7 @@ if TYPE_CHECKING:
 @options.AS_JSON
 @options.out("Where table and figures are.  [default: results/NAME]")
 @options.FORMS
-def command(
-    name: str,
-    topology: str | None,
-    mode: str,
-    verify_data: bool,
-    assignments: tuple[str, ...],
-    data_only: bool,
-    figures_only: bool,
-    as_json: bool,
-    out: Path | None,
-    forms: tuple[str, ...],
-) -> None:
+def command(**given: Any) -> None:
     """Run the evaluation NAME on a machine; keep its table as parquet and JSON, and draw its figures.
 
     gemm: eight shapes of matrix products, their operands staged in three ways, on one PE unless --set asks for others
@@ -80,86 +55,6 @@ def command(
 
     tpu: layers of Llama-3.1-8B on a systolic machine against times measured on a TPU v6e (layers=mlp,lm_head; tokens=16,2048).
     """
-    from kernbench.api.evaluations import find_evaluation, find_part
+    from kernbench.cli.actions.evaluate import run_evaluation
 
-    found = find_evaluation(name)
-    if data_only and figures_only:
-        raise InputError("--data-only and --figures-only leave nothing to do; give one of them")
-    out = out or Path("results", name)
-    if figures_only:
-        files = _draw(name, _read(out / f"{name}.parquet"), out)
-        _report({"evaluation": name, "files": files}, as_json)
-        return
-    result = _evaluate(name, found, topology, mode, verify_data, assignments, out)
-    rows = result.table.to_dicts()
-    files: dict[str, Any] = dict(result.write(out))
-    files |= write_forms(files, forms)
-    if not data_only:
-        files |= _draw(name, result.table, out)
-    if not as_json:
-        show(figures_table(rows, found.shown, whole=f"in {name}.parquet"))
-        if found.summary:
-            say(find_part(found.summary)(result.table))
-    checked: dict[str, Any] = {"violations": list(result.violations)} if found.check else {}
-    if found.summary:
-        checked["summary"] = find_part(found.summary)(result.table)
-    _report({"evaluation": name, "rows": rows, "files": files, **checked}, as_json)
-    if result.violations:
-        raise RunError("; ".join(result.violations))
-
-
-def _evaluate(
-    name: str, found: Evaluation, topology: str | None, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
-) -> EvaluationResult:
-    """Run an evaluation, with a line for each run."""
-    from kernbench.api.evaluate import check_measured, evaluate
-    from kernbench.api.evaluations import read_settings
-    from kernbench.cli.names.assignment import split_assignments
-    from kernbench.cli.output.compiling import announce_compiling
-    from kernbench.cli.output.files import check_directory
-    from kernbench.cli.output.progress import status_line
-
-    check_measured(mode)
-    given, overrides = split_assignments(assignments)
-    settings = read_settings(name, given, topology or found.topology, "--set")
-    check_directory(out)
-    announce_compiling()
-    with status_line() as tell:
-        tell("running the first case")
-
-        def show_row(row: Mapping[str, Any]) -> None:
-            text = found.progress.format(**row)
-            say(text, err=True)
-            tell(f"running the case after {text}")
-
-        return evaluate(
-            name, topology, settings=settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row
-        )
-
-
-def _read(path: Path) -> polars.DataFrame:
-    from kernbench.atomic_output import unreadable
-    from kernbench.sealing import read_sealed_parquet
-
-    try:
-        return read_sealed_parquet(path)
-    except (OSError, *unreadable()):
-        raise InputError(
-            f"there is no table {path}; run `kernbench evaluate {path.stem}` first, or give its --out"
-        ) from None
-
-
-def _draw(name: str, table: polars.DataFrame, out: Path) -> dict[str, Any]:
-    from kernbench.api.evaluate import plot_evaluation
-    from kernbench.cli.output.progress import status_line
-
-    with status_line() as tell:
-        tell("drawing the figures")
-        return {"figures": [str(path) for path in plot_evaluation(name, table, out)]}
-
-
-def _report(summary: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(summary))
-        return
-    show_files(summary["files"])
+    run_evaluation(**given)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from typing import Any
 
 import click
 
 from kernbench.cli.names import completion
-from kernbench.cli.output.screen import say
-
-if TYPE_CHECKING:
-    from kernbench.web.sources import Source
 
 
 @click.command("web")
@@ -32,36 +27,12 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Let jobs run the Python files in this directory too, beside those in ./benches and ./models; repeatable.",
 )
-def command(given: tuple[str, ...], port: int, no_open: bool, code: tuple[Path, ...]) -> None:
+def command(**arguments: Any) -> None:
     """Show runs, sweeps, also while they run, and machines in a browser: one page, on this computer alone, no network.
 
     RUN_DIR is a directory that kernbench run --out leaves, SWEEP_DIR one that kernbench sweep --out leaves or is filling,
     TOPOLOGY a name or a YAML file; without any, all runs and sweeps in results/ are shown. Ctrl-C ends the viewer.
     """
-    from importlib import import_module
-    from threading import Thread
+    from kernbench.cli.actions.web import serve
 
-    from kernbench.cli.main import TerminatedError
-    from kernbench.web.run_jobs import RunJobs
-    from kernbench.web.server import HOST, kind_of, make_server
-    from kernbench.web.sources import Sources
-
-    sources = Sources(given)
-    with make_server(sources, port, RunJobs(sources, code=code)) as server:
-        address = f"http://{HOST}:{server.server_port}/"
-        if (source := sources.only) is not None:
-            address += _hash(kind_of(source), source)
-        say(f"the viewer is at {address} (Ctrl-C ends it)")
-        Thread(target=import_module, args=("polars",)).start()  # what reads tables, while the browser starts
-        if not no_open:
-            click.launch(address)
-        try:
-            server.serve_forever(poll_interval=0.1)
-        except TerminatedError:
-            raise
-        except KeyboardInterrupt:
-            say("stopped")
-
-
-def _hash(kind: str, source: Source) -> str:
-    return f"#/{kind}/{quote(source.name, safe='')}"
+    serve(**arguments)

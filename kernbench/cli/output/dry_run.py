@@ -6,20 +6,21 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kernbench.cli.output.compiling import announce_compiling
+from kernbench.cli.output.progress import status_line
 from kernbench.cli.output.screen import say
 from kernbench.cli.show.sweep import values_of
 from kernbench.library import show_path
 from kernbench.modes import Mode
+from kernbench.sweep.auto import plan_events
+from kernbench.sweep.estimate import BUDGET_S, Estimate, count_programs, estimate
+from kernbench.sweep.fingerprints import note_inputs
+from kernbench.sweep.plan import Plan
 from kernbench.text import plural
 from kernbench.user_modules import is_read
-
-if TYPE_CHECKING:
-    from kernbench.sweep.estimate import Estimate
-    from kernbench.sweep.plan import Plan
 
 UNITS = (("h", 3600.0), ("min", 60.0))
 
@@ -29,11 +30,6 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
 
     Where only looking is allowed, a sweep that would run files of the user has no trial, and so no figures.
     """
-    from kernbench.cli.output.compiling import announce_compiling
-    from kernbench.cli.output.progress import status_line
-    from kernbench.sweep.auto import plan_events
-    from kernbench.sweep.estimate import BUDGET_S, count_programs, estimate
-    from kernbench.sweep.fingerprints import note_inputs
 
     auto = plan.grid.mode == Mode.AUTO
     budget_s = BUDGET_S / 2 if auto else BUDGET_S

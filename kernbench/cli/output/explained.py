@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernbench.cli.output.network_waits import show_network_waits
+from kernbench.cli.output.progress import Display
 from kernbench.cli.output.screen import say, show_first
+from kernbench.runs.explanation import Explanation
+from kernbench.runs.result import RunResult
+from kernbench.runs.what_if import WhatIf
 from kernbench.text_table import Field
-
-if TYPE_CHECKING:
-    from kernbench.cli.output.progress import Display
-    from kernbench.runs.explanation import Explanation
-    from kernbench.runs.result import RunResult
-    from kernbench.runs.what_if import WhatIf
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 

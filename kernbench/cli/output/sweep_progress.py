@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
 
 from kernbench.cli.output.progress import tell_progress
 from kernbench.cli.output.screen import say
 from kernbench.modes import Mode
+from kernbench.sweep.execution.point_progress import OnProgress, PointProgress
+from kernbench.sweep.plan import Plan
+from kernbench.sweep.point import Point
+from kernbench.sweep.row import Row
+from kernbench.sweep.run import OnPoint
 from kernbench.text import clip
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from kernbench.sweep.execution.point_progress import OnProgress, PointProgress
-    from kernbench.sweep.plan import Plan
-    from kernbench.sweep.point import Point
-    from kernbench.sweep.row import Row
-    from kernbench.sweep.run import OnPoint
 
 MOST_LINES = 40  # of progress, if there is no terminal for a bar
 BESIDE_BAR = 32  # characters: the spinner, the shortest bar, two times and the blanks between
@@ -26,22 +35,11 @@ BESIDE_BAR = 32  # characters: the spinner, the shortest bar, two times and the 
 @contextmanager
 def show_progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
     """Callbacks for finished points and for those under way: they draw a bar; without a terminal the first writes lines."""
-    from rich.console import Console
 
     console = Console(stderr=True)
     if not plan.missing or not console.is_terminal:
         yield _line_writer(plan), None
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.table import Column
 
     def whole() -> Column:
         return Column(no_wrap=True)  # the bar shrinks, and no time is cut

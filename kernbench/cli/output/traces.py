@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernbench.cli.output.files import check_directory, check_file, check_forms
 from kernbench.errors import InputError
-
-if TYPE_CHECKING:
-    from kernbench.machine.machine import Machine
+from kernbench.machine.machine import Machine
+from kernbench.trace.filters import KINDS, read_filters
 
 
 def check_outputs(
@@ -41,13 +39,10 @@ def check_trace(file: Path | None, filters: Sequence[str] = (), kinds: Sequence[
         return
     check_file(file, "--trace")
     if filters:
-        from kernbench.trace.filters import KINDS, read_filters
-
         read_filters(filters, kinds or KINDS)
 
 
 def check_parts(machine: Machine, filters: Sequence[str], kinds: Sequence[str] = ()) -> None:
     """Check that a machine has the parts that filters name; `kinds` as of `check_trace`. Errors: InputError."""
-    from kernbench.trace.filters import KINDS, read_filters
 
     read_filters(filters, kinds or KINDS).check(machine)

@@ -6,20 +6,25 @@ import json
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kernbench.atomic_output import RESULT, write_directory, write_json
+from kernbench.cli.output.compiling import announce_compiling
+from kernbench.cli.output.files import check_directory
 from kernbench.cli.output.network_waits import show_network_waits
+from kernbench.cli.output.progress import progress
 from kernbench.cli.output.screen import say, show
+from kernbench.cli.output.traces import check_parts, check_trace
 from kernbench.cli.probe.effort import show_effort
+from kernbench.machine import load_machine
+from kernbench.report.tables.table_files import write_forms
 from kernbench.text import plural
 from kernbench.text_table import Field, figures_table
-
-if TYPE_CHECKING:
-    from kernbench.traffic.flows import Flows
-    from kernbench.traffic.run import FlowResult
-    from kernbench.traffic.trace import FinishedFlows
+from kernbench.traffic.flow_file import read_flows
+from kernbench.traffic.flows import Flows, parse_flows
+from kernbench.traffic.run import FlowResult, run_flows
+from kernbench.traffic.trace import FinishedFlows, write_trace
 
 MOST_SHOWN = 20  # flows; of more, the slowest
 FLOWS = "flows.parquet"
@@ -59,13 +64,6 @@ def probe_flows(
     trace_filters: Sequence[str] = (),
 ) -> None:
     """Run flows given as texts or in a file; show and save the results."""
-    from kernbench.cli.output.compiling import announce_compiling
-    from kernbench.cli.output.files import check_directory
-    from kernbench.cli.output.progress import progress
-    from kernbench.cli.output.traces import check_parts, check_trace
-    from kernbench.machine import load_machine
-    from kernbench.traffic.run import run_flows
-    from kernbench.traffic.trace import write_trace
 
     if out is not None:
         check_directory(out)
@@ -86,8 +84,6 @@ def probe_flows(
 
 
 def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
-    from kernbench.traffic.flow_file import read_flows
-    from kernbench.traffic.flows import parse_flows
 
     return parse_flows(texts) if file is None else read_flows(file)
 
@@ -100,8 +96,6 @@ def _keep(
     forms: Sequence[str],
     as_json: bool,
 ) -> None:
-    from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.tables.table_files import write_forms
 
     if out is not None:
         files |= {"flows": str(out / FLOWS), "result": str(out / RESULT)}

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kernbench.cli.output.files import show_files
+from kernbench.atomic_output import RESULT, write_directory, write_json
+from kernbench.cli.output.compiling import announce_compiling
+from kernbench.cli.output.files import check_directory, show_files
 from kernbench.cli.output.network_waits import show_network_waits
+from kernbench.cli.output.progress import status_line
 from kernbench.cli.output.screen import complain, say, show
 from kernbench.errors import InputError
+from kernbench.report.tables.table_files import write_forms
 from kernbench.text_table import Field, figures_table
-
-if TYPE_CHECKING:
-    from kernbench.traffic.noc_trace.replay import NocReplay
+from kernbench.traffic.noc_trace.replay import TOPOLOGY, NocReplay, replay_traces, row_of, summarise, table_of
 
 MOST_LINKS = 8  # of one trace
 TABLE = "noc_traces.parquet"
@@ -46,10 +48,6 @@ def probe_noc_traces(
     closed_loop: bool,
 ) -> None:
     """Replay traces; show and save the results. Errors: InputError if a trace cannot be replayed, after the others."""
-    from kernbench.cli.output.compiling import announce_compiling
-    from kernbench.cli.output.files import check_directory
-    from kernbench.cli.output.progress import status_line
-    from kernbench.traffic.noc_trace.replay import TOPOLOGY, replay_traces, summarise
 
     if out is not None:
         check_directory(out)
@@ -96,9 +94,6 @@ def _keep(
     out: Path | None,
     forms: Sequence[str],
 ) -> dict[str, Any]:
-    from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.tables.table_files import write_forms
-    from kernbench.traffic.noc_trace.replay import table_of
 
     if out is None:
         return {}
@@ -113,7 +108,6 @@ def _keep(
 
 
 def _show(replays: Sequence[NocReplay]) -> None:
-    from kernbench.traffic.noc_trace.replay import row_of
 
     loop = "closed loop" if replays[0].closed_loop else "issue times of the trace"
     say(f"NoC traces on {replays[0].topology}, {replays[0].mode} mode, {loop}", bold=True)

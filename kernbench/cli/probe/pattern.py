@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kernbench.atomic_output import RESULT, write_directory, write_json
+from kernbench.cli.output.compiling import announce_compiling
+from kernbench.cli.output.files import check_directory
 from kernbench.cli.output.network_waits import show_load_waits, show_network_waits
+from kernbench.cli.output.progress import status_line
 from kernbench.cli.output.screen import say, show
 from kernbench.cli.probe.effort import show_effort
+from kernbench.machine import load_machine
+from kernbench.report.figures.load_curve import plot_load_curve
+from kernbench.report.tables.table_files import write_forms
 from kernbench.text_table import Field, figures_table
-
-if TYPE_CHECKING:
-    from kernbench.traffic.curve import Curve
-    from kernbench.traffic.injection_process import InjectionProcess
-    from kernbench.traffic.load_point import LoadPoint
+from kernbench.traffic.curve import Curve, run_curve
+from kernbench.traffic.injection_process import InjectionProcess
+from kernbench.traffic.load_point import LoadPoint
+from kernbench.traffic.loads import parse_loads
+from kernbench.traffic.run import check_waits
 
 MOST_SHOWN = 20  # links
 CURVE, PLOT = "curve.parquet", "latency-load"
@@ -46,13 +53,6 @@ def probe_pattern(
     explain: bool,
 ) -> None:
     """Measure a pattern at each load; show the curve (and with `explain` what flits waited for), save it and its plot."""
-    from kernbench.cli.output.compiling import announce_compiling
-    from kernbench.cli.output.files import check_directory
-    from kernbench.cli.output.progress import status_line
-    from kernbench.machine import load_machine
-    from kernbench.traffic.curve import run_curve
-    from kernbench.traffic.loads import parse_loads
-    from kernbench.traffic.run import check_waits
 
     loads = parse_loads(load)
     out = out or Path("results", f"{Path(topology).stem}-{injection.pattern}")
@@ -73,9 +73,6 @@ def probe_pattern(
 
 
 def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, forms: Sequence[str], as_json: bool) -> None:
-    from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.figures.load_curve import plot_load_curve
-    from kernbench.report.tables.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {**curve.to_dict(), "overrides": overrides, "files": files}
@@ -115,7 +112,6 @@ def _show_waits(curve: Curve) -> None:
 
 def list_files(out: Path) -> dict[str, str | list[str]]:
     """The files that a pattern leaves in a directory."""
-    from kernbench.atomic_output import RESULT
 
     plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
     return {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}

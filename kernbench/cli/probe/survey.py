@@ -6,18 +6,23 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kernbench.cli.output.files import show_files
+from kernbench.atomic_output import RESULT, write_directory, write_json
+from kernbench.cli.output.compiling import announce_compiling
+from kernbench.cli.output.files import check_directory, show_files
+from kernbench.cli.output.progress import status_line
 from kernbench.cli.output.screen import say, show
 from kernbench.errors import RunError
+from kernbench.machine import load_machine
+from kernbench.report.figures.survey import plot_survey
+from kernbench.report.tables.table_files import write_forms
 from kernbench.text_table import Field, TextTable, figures_table
+from kernbench.traffic.probe_cases import TITLES
+from kernbench.traffic.probe_suite import REFERENCE_BYTES, Survey, run_survey
 from kernbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from kernbench.traffic.probe_suite import Survey
 
 TABLE, PLOT = "probe.parquet", "utilisation"
 
@@ -46,13 +51,6 @@ def probe_survey(
     topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str], as_json: bool
 ) -> None:
     """Probe a machine with its standard cases. Errors: RunError if an invariant fails, after all results are shown."""
-    from kernbench.cli.output.compiling import announce_compiling
-    from kernbench.cli.output.files import check_directory
-    from kernbench.cli.output.progress import status_line
-    from kernbench.machine import load_machine
-    from kernbench.report.tables.table_files import write_forms
-    from kernbench.traffic.probe_cases import TITLES
-    from kernbench.traffic.probe_suite import run_survey
 
     if out is not None:
         check_directory(out)
@@ -72,8 +70,6 @@ def probe_survey(
 
 
 def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dict[str, Any]:
-    from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.figures.survey import plot_survey
 
     if out is None:
         return {}
@@ -90,8 +86,6 @@ def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dic
 
 
 def _show(survey: Survey) -> None:
-    from kernbench.traffic.probe_cases import TITLES
-    from kernbench.traffic.probe_suite import REFERENCE_BYTES
 
     runs = f"{len(survey.summary)} cases, {len(survey.measured)} runs of one flow each"
     say(f"probe of {survey.topology}, {survey.mode} mode: {runs}", bold=True)

@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import polars
 
-from kernbench.cli.output.files import show_files
+from kernbench.atomic_output import RESULT, write_directory, write_json
+from kernbench.cli.output.compiling import announce_compiling
+from kernbench.cli.output.files import check_directory, show_files
 from kernbench.cli.output.network_waits import show_load_waits
+from kernbench.cli.output.progress import status_line
 from kernbench.cli.output.screen import say, show
 from kernbench.cli.probe.pattern import CURVE, PLOT, describe_saturation, list_files
 from kernbench.errors import InputError, shorten
+from kernbench.machine import load_machine
+from kernbench.report.figures.load_curve import plot_load_curves
+from kernbench.report.tables.table_files import write_forms
 from kernbench.text_table import Field, figures_table
-
-if TYPE_CHECKING:
-    import polars
-
-    from kernbench.traffic.curve import Curve
-    from kernbench.traffic.injection_process import InjectionProcess
-    from kernbench.traffic.load_point import LoadPoint
+from kernbench.traffic.curve import Curve, run_curve
+from kernbench.traffic.injection_process import InjectionProcess
+from kernbench.traffic.load_point import LoadPoint
+from kernbench.traffic.loads import parse_loads
+from kernbench.traffic.run import check_waits
 
 MOST = 7  # lines of a plot that can be told apart
 
@@ -56,13 +61,6 @@ def probe_varied(
 
     With `explain` it says what flits waited for.
     """
-    from kernbench.cli.output.compiling import announce_compiling
-    from kernbench.cli.output.files import check_directory
-    from kernbench.cli.output.progress import status_line
-    from kernbench.machine import load_machine
-    from kernbench.traffic.curve import run_curve
-    from kernbench.traffic.loads import parse_loads
-    from kernbench.traffic.run import check_waits
 
     field, values = split_vary(vary, overrides)
     loads = parse_loads(load)
@@ -94,9 +92,6 @@ def _keep(
     forms: Sequence[str],
     as_json: bool,
 ) -> None:
-    from kernbench.atomic_output import RESULT, write_directory, write_json
-    from kernbench.report.figures.load_curve import plot_load_curves
-    from kernbench.report.tables.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {
@@ -148,7 +143,6 @@ def _show(field: str, values: Sequence[str], curves: Sequence[Curve]) -> None:
 
 def _table(field: str, values: Sequence[str], curves: Sequence[Curve]) -> polars.DataFrame:
     """The tables of all curves, with a column of the field."""
-    import polars
 
     tables = [
         curve.table().select(polars.lit(value).alias(field), polars.all())
