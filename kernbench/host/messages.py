@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from kernbench.errors import InputError, KernBenchError
 from kernbench.machine.families.sip.places import pe_path, sip_path
@@ -161,7 +161,7 @@ def _tensors_in(args: tuple[Any, ...]) -> Iterable[TensorArg]:
         if isinstance(arg, TensorArg):
             yield arg
         elif type(arg) is tuple:
-            yield from _tensors_in(arg)
+            yield from _tensors_in(cast("tuple[Any, ...]", arg))
 
 
 def distinct(targets: Targets) -> Iterable[Entries]:

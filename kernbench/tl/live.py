@@ -5,6 +5,9 @@ Before the data of a load is read, that of a store is written or a composite is 
 visible from the moment its transfer is issued; a composite reads and writes its tiles at their own times.
 """
 
+# pyright: reportPrivateUsage=false
+# A runner gives handles their numbers.
+
 from __future__ import annotations
 
 from collections.abc import Callable

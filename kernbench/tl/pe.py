@@ -59,7 +59,7 @@ class PeContext:
     num_cubes: int
     memory: PeMemory | None = None  # its contents; only live kernels need them
     queues: PeQueues | None = None  # the queues to its neighbours, if it has any
-    outlines: dict[Any, PlanOutline] = field(default_factory=dict)  # of composites, shared by PEs of the program
+    outlines: dict[Any, PlanOutline] = field(default_factory=dict[Any, "PlanOutline"])  # shared by PEs of the program
 
     @property
     def path(self) -> str:

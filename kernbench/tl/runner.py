@@ -114,4 +114,4 @@ def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], na
         with np.errstate(all="ignore"):  # a greenlet does not inherit that of the bench
             fn(*args, tl=context)
         pe.thread.begin_source(0)
-        context._finish()
+        context._finish()  # pyright: ignore[reportPrivateUsage]

@@ -7,7 +7,7 @@ a grid may not depend on each other's times. A kernel whose control flow or addr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -146,7 +146,9 @@ class GridRun:
             return TensorArgument(
                 number[arg.va_base], placed.name, int(np.prod(placed.layout.shape)), placed.layout.dtype
             )
-        return tuple(self._as_argument(one, number) for one in arg) if type(arg) is tuple else arg
+        return (
+            tuple(self._as_argument(one, number) for one in cast("tuple[Any, ...]", arg)) if type(arg) is tuple else arg
+        )
 
     # A PE
 
@@ -158,7 +160,7 @@ class GridRun:
         rendered: dict[int, ProgramRows] = {}
         for one in np.unique(found.script[programs]).tolist():
             own = programs[found.script[programs] == one]
-            script = found.scripts[one]
+            script = found.scripts[int(one)]
             rows = render(script, found.place[own], pe.numbers(script.counters), pe.tensors)
             rendered.update(zip(own.tolist(), rows, strict=True))
         for program in programs.tolist():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kernbench.errors import InputError
 from kernbench.host.messages import TensorArg
@@ -166,4 +166,4 @@ class PeRun:
         """The value of an argument for the kernel on a PE."""
         if isinstance(arg, TensorArg):
             return self._addresses.argument(self._tensors[arg.va_base], place.cube, place.pe)
-        return tuple(self._resolve(item, place) for item in arg) if type(arg) is tuple else arg
+        return tuple(self._resolve(item, place) for item in cast("tuple[Any, ...]", arg)) if type(arg) is tuple else arg

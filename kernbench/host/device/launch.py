@@ -38,8 +38,8 @@ class Launch:
     message: KernelLaunch
     issued: tuple[Thread, int] = field(init=False)
     completed: tuple[Thread, int] = field(init=False)
-    started: list[tuple[Thread, int]] = field(default_factory=list)
-    finished: list[tuple[Thread, int]] = field(default_factory=list)
+    started: list[tuple[Thread, int]] = field(default_factory=list["tuple[Thread, int]"])
+    finished: list[tuple[Thread, int]] = field(default_factory=list["tuple[Thread, int]"])
     place: str = ""
     response: Response | None = None
     failure: KernBenchError | None = None

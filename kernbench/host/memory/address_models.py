@@ -274,7 +274,8 @@ class LogicalAddresses(AddressModel):
         tables = [tensor.targets for tensor in {tensor.layout.va: tensor for tensor in tensors}.values()]
         joined: dict[tuple[int, ...], Entries] = {}
         carried: dict[int, dict[int, Entries]] = {}
-        for cube, pes in max(tables, key=len, default={}).items():  # cubes are the first so many
+        widest = max(tables, key=len) if tables else None
+        for cube, pes in widest.items() if widest else ():  # cubes are the first so many
             for pe in pes:
                 parts = [table[cube][pe] for table in tables if cube in table]
                 key = tuple(id(part) for part in parts)

@@ -125,7 +125,7 @@ class PageMap:
         return self._firsts[at + 1] if at + 1 < len(self._firsts) else _NEVER
 
     def _pieces(self, va: int, nbytes: int) -> list[Segment]:
-        segments = []
+        segments: list[Segment] = []
         at, end = va, va + nbytes
         first_mapped: bool | None = None
         while at < end:

@@ -20,7 +20,7 @@ from kernbench.host.messages import Entries, Shard
 from kernbench.machine.address_decoder import ABSENT, Segment
 from kernbench.tl.language.context_base import CheckedPointer
 
-_WHOLE = (int, np.integer)
+_WHOLE: tuple[type, ...] = (int, np.integer)
 
 
 class Extent(NamedTuple):
@@ -116,7 +116,8 @@ class PhysicalMap:
         """The pieces of memory behind a range, in its order. Errors: AddressError."""
         pa, end = int(pa), int(pa) + nbytes
         self._check(pa, end)
-        segments, at = [], pa
+        segments: list[Segment] = []
+        at = pa
         while at < end:
             found = self._memories.find(at)
             if found is None:

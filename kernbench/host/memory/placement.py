@@ -9,6 +9,9 @@ PE). So a kernel computes the address of its part from the shape alone, without 
 not addresses.
 """
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 import math

@@ -10,7 +10,7 @@ from kernbench.dtypes import canonical
 from kernbench.errors import AddressError
 from kernbench.tl.language.context_base import CheckedPointer
 
-_WHOLE = (int, np.integer)
+_WHOLE: tuple[type, ...] = (int, np.integer)
 
 
 class Owner(NamedTuple):

@@ -52,7 +52,7 @@ class Regions:
     @classmethod
     def leading_to(cls, entries: Iterable[MapEntry], memories: Memories) -> Regions:
         """Regions of the entries of a message. Errors: AddressError for a shard that is in no memory."""
-        rows = []
+        rows: list[tuple[int, int, int, int]] = []
         for va, shard in entries:
             found = memories.find(shard.pa)
             if found is None or shard.nbytes > found[2]:

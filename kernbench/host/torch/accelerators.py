@@ -1,5 +1,8 @@
 """`torch.ahbm` and `torch.accelerator`: the SIP of a worker; `torch.multiprocessing`: the spawning of workers."""
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

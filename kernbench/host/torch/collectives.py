@@ -4,6 +4,9 @@ A collective is one launch of its algorithm's kernel on every rank's SIP. Where 
 takes part, and one more launch copies its result to the others.
 """
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -190,7 +193,7 @@ class Collectives:
         algorithm = work.algorithm
         figures = algorithm.arguments(group.world_size, work.elements, world.cube_w, world.cube_h, work.plan)
         queues = group.queues(algorithm, world, work.cubes, work.pes)
-        launches = []
+        launches: list[Launch] = []
         for rank, sip in enumerate(group.sips):
             sent = (*args.get(rank, ()), *figures, rank, group.kind, group.sip_w, group.sip_h)
             message = KernelLaunch(algorithm.name, sent, sip, tuple(work.cubes), tuple(work.pes))

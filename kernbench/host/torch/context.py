@@ -4,11 +4,14 @@ Everything is lazy: calls append to the device program, and the machine runs onl
 the end of the bench. Numbers are lazier still: they are computed when `numpy()` or a check of the run asks for them.
 """
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -84,7 +87,7 @@ class RuntimeContext(Namespace):
         self.runtime.set_device(index)
 
     @contextmanager
-    def device(self, index: int) -> Iterator[None]:
+    def device(self, index: int) -> Generator[None]:
         """`with torch.device(i):` selects a SIP for a while."""
         before = self.current_device
         self.set_device(index)
@@ -266,14 +269,14 @@ def _tensors_in(args: tuple[Any, ...]) -> Iterator[Tensor]:
         if isinstance(arg, Tensor):
             yield arg
         elif type(arg) is tuple:
-            yield from _tensors_in(arg)
+            yield from _tensors_in(cast("tuple[Any, ...]", arg))
 
 
 def _as_arg(kernel: str, arg: Any) -> Any:
     if isinstance(arg, Tensor):
         return TensorArg(arg.name, arg.layout.va, arg.layout.shards)
     if type(arg) is tuple:
-        return tuple(_as_arg(kernel, item) for item in arg)
+        return tuple(_as_arg(kernel, item) for item in cast("tuple[Any, ...]", arg))
     if isinstance(arg, np.ndarray):
         raise InputError(f"launch of {kernel!r} got a numpy array; put it on the device with torch.from_numpy first")
     return arg

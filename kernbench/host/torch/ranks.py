@@ -7,12 +7,12 @@ every other is released (its `finally` blocks run) and that first error is the o
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import DeadlockError, InputError, KernBenchError, RunError
@@ -41,7 +41,7 @@ class _Rendezvous:
     """A collective that some ranks have come to."""
 
     what: str
-    came: dict[int, Any] = field(default_factory=dict)  # by rank: what it brought
+    came: dict[int, Any] = field(default_factory=dict[int, Any])  # by rank: what it brought
 
 
 class _RendezvousMismatchError(InputError):
@@ -83,7 +83,7 @@ class Launcher:
             raise InputError("spawn was called by a rank; spawn all ranks from the bench's own function")
         self._ranks = [Rank(index, index) for index in range(nprocs)]
         for rank in self._ranks:
-            rank.greenlet = greenlet(lambda rank=rank: fn(rank.index, *args))
+            rank.greenlet = greenlet(partial(fn, rank.index, *args))
         try:
             self._take_turns(fn)
         finally:
@@ -190,7 +190,7 @@ def _exit() -> BaseException:
 
 def caller() -> str:
     """file:line of the nearest caller outside of KernBench."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return "an unknown line" if frame is None else f"{show_path(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -1,5 +1,8 @@
 """State of a run that the names of `torch`, tensors and process groups share."""
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

@@ -144,7 +144,7 @@ def _was(count: int) -> str:
 def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
     """Sentences about finished points that are left out: formulas without a value, conditions that no point meets."""
     finished = table.filter(table["status"] == OK)
-    gaps = []
+    gaps: list[str] = []
     for derived in grid.derived:
         without = finished.filter(finished[derived.name].is_null())
         if len(without):

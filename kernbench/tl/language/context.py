@@ -5,6 +5,9 @@ The runner decides the mode: without one the commands are collected in a list, `
 `LiveLowering` also computes their numbers. The kernel cannot tell the difference.
 """
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Sequence

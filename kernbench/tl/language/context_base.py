@@ -1,12 +1,15 @@
 """The base class of all primitives of `tl`: the runner of commands, the addresses of results, the checks of arguments."""
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import index
-from sys import _getframe
+from sys import _getframe  # pyright: ignore[reportPrivateUsage]
 from types import FrameType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -226,7 +229,7 @@ class ContextCore:
             )
         if not isinstance(x, TensorHandle):
             remedy = HOST_ARRAYS if isinstance(x, np.ndarray) else "give a tensor, such as one from tl.load"
-            fail(f"tl.{primitive} got {describe(x)}", remedy)
+            fail(f"tl.{primitive} got {describe(cast(object, x))}", remedy)
         if x.streamed:
             self._check_ended(primitive, x)
             fail(

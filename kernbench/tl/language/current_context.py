@@ -6,7 +6,7 @@ Live kernels take turns in one thread, so the code that resumes a kernel sets it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ def run_kernel(fn: Callable[..., Any], tl: TLContext, *args: Any, **kwargs: Any)
 
 
 @contextmanager
-def activate(context: TLContext) -> Iterator[None]:
+def activate(context: TLContext) -> Generator[None]:
     """Make a context the active one within the block."""
     previous = swap_active(context)
     try:

@@ -4,6 +4,9 @@ A step has a name of its own, or is one of the element-wise functions of one or 
 second.
 """
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

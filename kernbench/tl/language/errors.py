@@ -5,12 +5,10 @@ The classes also derive from the plain Python errors that the kernel language do
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from inspect import unwrap
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 from kernbench.errors import KernBenchError, KernelError, LimitError
@@ -46,7 +44,7 @@ def fail(problem: str, remedy: str, kind: type[KernelError] = KernelError) -> No
 
 def kernel_line() -> str:
     """file:line of the nearest caller outside this package."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return "an unknown line" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
@@ -59,7 +57,7 @@ def is_own(file: str) -> bool:
 
 def raising_line(error: BaseException, fn: Callable[..., object]) -> str:
     """file:line of the innermost frame in the kernel's file; the kernel's `def` if it was not entered."""
-    code = getattr(unwrap(fn), "__code__", None)
+    code = getattr(inspect.unwrap(fn), "__code__", None)
     if code is None:
         return "an unknown line"
     line, traceback = code.co_firstlineno, error.__traceback__

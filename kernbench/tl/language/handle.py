@@ -73,7 +73,7 @@ class TensorHandle(TensorOperators):
     def data(self) -> np.ndarray | None:
         """The numbers, in a live kernel; None outside kernels. Errors: KernelError in a recorded kernel."""
         context = find_active()
-        return self._numbers() if context is None else context._read_data(self)
+        return self._numbers() if context is None else context._read_data(self)  # pyright: ignore[reportPrivateUsage]
 
     def _numbers(self) -> np.ndarray | None:
         """The numbers as far as they are known."""

@@ -1,10 +1,13 @@
 """Matrix products: the blocking dot, and the composite pipeline that streams tiles while the kernel goes on."""
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from kernbench.dtypes import bits, canonical, is_float
 from kernbench.errors import suggest
@@ -95,7 +98,7 @@ class MatmulPrimitives(ContextCore):
     def _epilogue_operand(self, x: Any, shape: Shape, dtype: str) -> TensorHandle:
         if isinstance(x, NUMBERS):
             check_number("composite", x)  # pyright: ignore[reportArgumentType]
-            return scalar_handle(x, "f32" if is_float(dtype) else dtype)
+            return scalar_handle(cast(float, x), "f32" if is_float(dtype) else dtype)
         x = self._as_tensor("composite", x)
         if find_broadcast(x.shape, shape) != shape:
             fail(

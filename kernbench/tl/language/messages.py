@@ -4,6 +4,9 @@ A message has the numbers that its source held when it was sent. A receive witho
 has arrived from any neighbour, in fair turns.
 """
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -101,7 +104,7 @@ class MessagePrimitives(ContextCore):
 
     def recv_async(self, dir: str, shape: int | Sequence[int] = (), dtype: str = "f16") -> RecvFuture:
         """Expect the next message from a direction and go on at once; `tl.wait` on the returned handle returns the tensor."""
-        if dir is None:
+        if dir is None:  # pyright: ignore[reportUnnecessaryComparison]
             fail("tl.recv_async got no direction", f"give one of {', '.join(DIRECTIONS)}")
         future = RecvFuture(self._recv_note("recv_async", dir, shape, dtype))
         self._dispatch()

@@ -181,7 +181,7 @@ class TensorOperators:
         name = _UFUNCS.get(ufunc.__name__)
         if name and method == "__call__" and all(isinstance(x, (TensorOperators, *NUMBERS)) for x in inputs):
             return getattr(context(), name)(*inputs)
-        arrays = [x for x in inputs if isinstance(x, np.ndarray)]
+        arrays: list[np.ndarray] = [x for x in inputs if isinstance(x, np.ndarray)]
         if arrays:
             fail(f"a kernel computed with {describe(arrays[0])} and {self!r}", HOST_ARRAYS)
         return fail(f"a kernel called numpy's {ufunc.__name__} of {self!r}", "call the function of `tl`")
@@ -201,4 +201,6 @@ HOST_ARRAYS = "make a tensor of it on the host with torch.from_numpy and load th
 
 def describe(value: object) -> str:
     """A value as messages name it: an array by its shape."""
-    return f"a numpy array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    if isinstance(value, np.ndarray):
+        return f"a numpy array of shape {cast(np.ndarray, value).shape}"
+    return repr(value)

@@ -1,10 +1,14 @@
 """The shapes of results: numpy's broadcasting, reductions that keep their axis, matrix products."""
 
+# pyright: reportUnnecessaryIsInstance=false
+# What users write is not checked for types before it runs.
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from operator import index
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,10 +19,10 @@ from kernbench.tl.language.errors import fail
 def as_shape(primitive: str, shape: int | Sequence[int]) -> Shape:
     """A shape as a tuple of positive ints; an int n means (n,). Errors: KernelError."""
     if type(shape) is tuple:
-        return _check_shape(primitive, *shape)
+        return _check_shape(primitive, *shape)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(shape, np.ndarray):
-        shape = shape.tolist()
-    return _check_shape(primitive, *(shape if isinstance(shape, Sequence) else (shape,)))
+        shape = cast("list[int] | int", cast(Any, shape).tolist())
+    return _check_shape(primitive, *(cast("Sequence[Any]", shape) if isinstance(shape, Sequence) else (shape,)))
 
 
 @lru_cache(None, typed=True)  # 2.0 equals 2 but is no dimension; types inside a tuple would not be told apart

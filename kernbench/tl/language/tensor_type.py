@@ -62,7 +62,7 @@ def as_type(primitive: str, shape: int | Sequence[int], dtype: str) -> TensorTyp
     """The type that a kernel gives. Errors: KernelError for an invalid shape or dtype."""
     if type(shape) is not tuple:
         shape = (shape,) if type(shape) is int else as_shape(primitive, shape)
-    return _as_type(primitive, dtype, *shape)
+    return _as_type(primitive, dtype, *shape)  # pyright: ignore[reportUnknownArgumentType]
 
 
 @lru_cache(None, typed=True)  # as `shapes._check_shape`

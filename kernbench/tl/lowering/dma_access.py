@@ -49,7 +49,7 @@ class Access:
 
     def find(self, va: int, nbytes: int) -> list[tuple[int, int, int]]:
         """(route, bytes, stripe) of each transfer of a range."""
-        found = []
+        found: list[tuple[int, int, int]] = []
         for node, offset, size in self._translate(va, nbytes):
             route, stripes = self._memories.get(node) or self._memory(node)
             found.append((route, size, offset // self._burst_bytes % stripes))

@@ -8,7 +8,7 @@ kernel may make a million calls.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -171,7 +171,7 @@ class Lowering:
     def _deliver(self, note: Recv, out: TensorHandle) -> None:
         """Called when a message has been read from its slot."""
 
-    def read_data(self, handle: TensorHandle, /) -> NoReturn:
+    def read_data(self, handle: TensorHandle, /) -> np.ndarray:
         """Errors: KernelError; a recorded kernel has no data."""
         fail(
             f"the kernel reads the data of {handle!r}, but recorded kernels have none",

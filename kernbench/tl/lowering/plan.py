@@ -18,6 +18,7 @@ from kernbench.tl.lowering.plan_outline import find_outline
 
 if TYPE_CHECKING:
     from kernbench.tl.language.handle import CompletionHandle
+    from kernbench.tl.lowering.dma_access import Transfers
     from kernbench.tl.lowering.lower import Lowering
     from kernbench.tl.lowering.plan_outline import PlanOutline, TileTransfers
 
@@ -57,7 +58,7 @@ def _write_out(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags, the tiles of each tensor in any memory."""
     template = outline.template
-    found = []
+    found: list[Transfers] = []
     for tensor in streamed:
         # Tiles alone may miss that the tensor runs past the end of its mapping.
         low.pe.translate(tensor.va, tensor.nbytes)

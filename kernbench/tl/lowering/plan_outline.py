@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernbench.program.op_semantics import Composite
     from kernbench.tl.language.handle import TensorHandle
     from kernbench.tl.lowering.lower import Lowering
+    from kernbench.tl.lowering.queue import Terms
 
 
 class Stages:
@@ -203,12 +204,19 @@ def _add_work(draft: _Draft, note: Composite, tensors: tuple[TensorHandle, ...],
     area = grid_elements(m, n)[grid_index(m, n)]
 
     def add_math(at: np.ndarray, function: str, width: int, elements: np.ndarray) -> None:
-        durations = low.durations(lambda count: low.costs.elements(function, count, width), elements)
+        def cost(count: int) -> Terms:
+            return low.costs.elements(function, count, width)
+
+        durations = low.durations(cost, elements)
         draft.add_jobs(at, low.tag(function, "math"), "math_server", durations)
 
     if note.kind == "gemm":
-        sizes = (m.size[m.index], k.size[k.index], n.size[n.index])
-        durations = low.durations(lambda m, k, n: low.costs.product(m, k, n, widest), *sizes)
+        sizes = (m.size[m.of], k.size[k.of], n.size[n.of])
+
+        def cost(m: int, k: int, n: int) -> Terms:
+            return low.costs.product(m, k, n, widest)
+
+        durations = low.durations(cost, *sizes)
         draft.add_jobs(tokens, low.tag("gemm", "gemm"), "gemm_server", durations)
     else:
         add_math(tokens, str(note.function), widest, area)

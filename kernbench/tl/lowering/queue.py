@@ -37,7 +37,7 @@ def credit_terms(machine: Machine, source: int, target: int, nbytes: int) -> tup
 
 def _byte(machine: Machine, edge: int) -> tuple[str, float]:
     """The time of a byte on a link, as an amount of a figure."""
-    found = machine.provenance.sources[machine.provenance.service[edge]].cost
+    found = machine.provenance.sources[int(machine.provenance.service[edge])].cost
     return found if found[0] in machine.figures else ("ns", 1 / float(machine.edge_gbs[edge]))
 
 

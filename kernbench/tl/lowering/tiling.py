@@ -19,7 +19,7 @@ class Axis(NamedTuple):
     dim: int
     tile: int
     size: np.ndarray  # int64[tile] elements of each tile
-    index: np.ndarray  # int64[token]
+    of: np.ndarray  # int64[token]
 
 
 class GemmTiles(NamedTuple):
@@ -59,7 +59,7 @@ def plan_gemm(m: int, k: int, n: int, tile_m: int, tile_k: int, tile_n: int, pla
 
 def grid_index(rows: Axis, columns: Axis) -> np.ndarray:
     """int64[token] the tile of a matrix that each token uses; tiles count row by row."""
-    return rows.index * len(columns.size) + columns.index
+    return rows.of * len(columns.size) + columns.of
 
 
 def grid_elements(rows: Axis, columns: Axis) -> np.ndarray:

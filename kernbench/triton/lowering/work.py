@@ -117,7 +117,7 @@ class Works:
         tile_m, tile_k, tile_n = self._tile
         cut = plan_gemm(work.m, work.k, work.n, tile_m, tile_k, tile_n, self._costs.plan)
         count = len(cut.last)
-        m, k, n = cut.m.size[cut.m.index], cut.k.size[cut.k.index], cut.n.size[cut.n.index]
+        m, k, n = cut.m.size[cut.m.of], cut.k.size[cut.k.of], cut.n.size[cut.n.of]
         output = grid_index(cut.m, cut.n)
         first = np.zeros(count, bool)
         first[np.unique(output, return_index=True)[1]] = True
