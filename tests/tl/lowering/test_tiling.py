@@ -24,7 +24,7 @@ def test_the_last_tile_has_what_is_left():
 def test_tokens_are_those_of_the_plain_loop(m, k, n, tile_m, tile_k, tile_n):
     plan = plan_gemm(m, k, n, tile_m, tile_k, tile_n)
     index = zip(plan.m.of.tolist(), plan.n.of.tolist(), plan.k.of.tolist(), strict=True)
-    size = zip(*(axis.size[axis.index].tolist() for axis in (plan.m, plan.n, plan.k)), strict=True)
+    size = zip(*(axis.size[axis.of].tolist() for axis in (plan.m, plan.n, plan.k)), strict=True)
     got = list(zip(index, size, plan.last.tolist(), strict=True))
     assert got == list(naive.tokens(m, k, n, tile_m, tile_k, tile_n))
 
