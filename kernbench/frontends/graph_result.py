@@ -125,6 +125,7 @@ def make_result(outcome: Outcome, rerun: Rerun, figures: Mapping[str, Any], **of
         tflops_of_peak=None,
         gbs_of_peak=None,
         device=device,
+        warnings=tuple(f"at {fs / FS_PER_NS:,.0f} ns: {text}" for fs, text in outcome.record.warnings),
         outcome=outcome,
         rerun=rerun,
         summary=summary,

@@ -85,7 +85,9 @@ class RunResult:
     binding: str | None = None
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
-    warnings: tuple[str, ...] = ()  # sentences on races and on what is missing, of a Tanto program
+    warnings: tuple[
+        str, ...
+    ] = ()  # sentences: races and what is missing, of a Tanto program; long waits, of a task graph
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function

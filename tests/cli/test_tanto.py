@@ -298,7 +298,7 @@ def test_check_says_what_kernels_use_and_may_race_on(capsys: pytest.CaptureFixtu
     Path("kernels/bad.cpp").write_text("void kernel() { x; }")
     assert main(["check", "kernels"]) == 2
     out, err = capsys.readouterr()
-    assert "3 kernel files are good, 1 are not" in out
+    assert "good: 3 kernel files; not good: 1 file" in out
     assert "kernels/bad.cpp:1:17: unknown name 'x'" in err
     Path("kernels/k.py").write_text("def kernel(): pass")
     assert main(["check", "kernels/k.py"]) == 2

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kernbench.engine import Session
+from kernbench.frontends.graph_result import make_result
 from kernbench.pto.api import (
     PTO2_SCOPE,
     PTO2_WORKER_CUBE,
@@ -272,6 +273,9 @@ def test_warnings_come_every_10000_spins_with_the_state_of_the_ring():
     at = [fs for fs, _ in outcome.record.warnings]
     assert at[1] - at[0] == 10_000 * time.spin
     assert outcome.record.recycled == 2
+    asked = {"bench": "slow", "mode": "hybrid", "parameters": {}, "overrides": {}, "verified": None, "mismatches": ()}
+    result = make_result(outcome, lambda _: outcome, {}, **asked)
+    assert result.to_dict()["warnings"][0].endswith("ns: " + outcome.record.warnings[0][1])
 
 
 def test_spinning_ends_at_the_first_spin_after_progress():

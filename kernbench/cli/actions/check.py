@@ -15,7 +15,10 @@ from kernbench.frontends.frontend import Checked
 from kernbench.frontends.registry import find, is_program
 from kernbench.tanto.kernel_report import check_file, kernel_files
 from kernbench.tanto.program_settings import read_defines
+from kernbench.text import plural
 from kernbench.user_modules import looking
+
+NONE = "none"
 
 
 def check(paths: Sequence[Path], defines: Sequence[str], *, as_json: bool) -> None:
@@ -39,7 +42,7 @@ def check(paths: Sequence[Path], defines: Sequence[str], *, as_json: bool) -> No
             say(one.title, bold=True)
             for line in one.lines:
                 say(f"  {line}")
-        say(f"{len(reports)} kernel files are good, {len(wrong)} are not")
+        say(f"good: {_count(len(checked), len(reports))}; not good: {plural(len(wrong), 'file') if wrong else NONE}")
     if wrong:
         raise InputError("\n".join(wrong))
 
@@ -50,6 +53,12 @@ def _try_check(path: Path, wrong: list[str]) -> Checked | None:
     except InputError as error:
         wrong.append(str(error))
         return None
+
+
+def _count(programs: int, kernels: int) -> str:
+    """The programs and kernel files that are good, of those kinds that there are."""
+    kinds = ((programs, "program"), (kernels, "kernel file"))
+    return " and ".join(plural(count, kind) for count, kind in kinds if count) or NONE
 
 
 def _show_report(report: dict[str, Any]) -> None:

@@ -35,6 +35,9 @@ from kernbench.modes import Mode
 from kernbench.report.tables.table_files import write_forms
 from kernbench.runs.explanation import is_long
 from kernbench.runs.result import RunResult
+from kernbench.text import plural
+
+MOST_WARNINGS = 10  # of a run, on the terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +231,10 @@ def _show(asked: Asked, one: Prepared, result: RunResult, summary: dict[str, Any
         if number:
             say()
         show(table)
-    for sentence in result.warnings:
+    for sentence in result.warnings[:MOST_WARNINGS]:
         say(sentence)
+    if more := result.warnings[MOST_WARNINGS:]:
+        say(f"and {plural(len(more), 'warning')} more; --json has all")
     long = not asked.what_if and is_long(result.events)
     if "explain" in summary:
         show_explanation(summary["explain"], long=long)

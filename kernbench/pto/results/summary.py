@@ -56,7 +56,6 @@ class Summary:
     blocks: int
     blocked: int
     recycled: int
-    warnings: int
     utilisation: dict[str, float]
     stages: tuple[Stage, ...]
     threads: dict[str, dict[str, float]]  # by thread: microseconds by phase
@@ -73,7 +72,6 @@ class Summary:
             "blocks": self.blocks,
             "blocked": self.blocked,
             "recycled_slots": self.recycled,
-            "warnings": self.warnings,
             "utilisation": self.utilisation,
             "core_gap_us": self.gap_us,
             "peaks": self.peaks,
@@ -95,7 +93,6 @@ def summarise(outcome: Outcome) -> Summary:
         blocks=len({(row.task, row.block) for row in record.blocks}),
         blocked=record.blocked,
         recycled=record.recycled,
-        warnings=len(record.warnings),
         utilisation=_utilisation(outcome, last - first),
         stages=_stages(outcome),
         threads=_threads(outcome),
