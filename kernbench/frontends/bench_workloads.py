@@ -10,7 +10,7 @@ from pathlib import Path
 from kernbench.errors import InputError, shorten
 from kernbench.frontends import benches
 from kernbench.frontends.bench_tables import summary_tables
-from kernbench.frontends.frontend import Name, Values, Workload
+from kernbench.frontends.frontend import Name, Values, Workload, refuse_family
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Section, Shown, show_type, show_value
 from kernbench.library import is_file, shipped, show_path
@@ -176,12 +176,7 @@ class TantoBenchWorkload(BenchWorkload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        if family == TANTO_FAMILY:
-            return None
-        return (
-            f"bench {self.name!r} is one of Tanto programs, which run on family {TANTO_FAMILY!r}, and topology "
-            f"{shorten(topology)!r} is of family {family!r}; --topology {self.machine} would do"
-        )
+        return refuse_family("Tanto programs", TANTO_FAMILY, topology, family, self.machine)
 
     @property
     def machines(self) -> str:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from kernbench.errors import InputError, suggest
+from kernbench.errors import InputError, shorten, suggest
 from kernbench.frontends.shown import Shown, show_type, show_value
 from kernbench.schema.scalars import Scalar
 
@@ -188,3 +188,11 @@ class FrontEnd:
     def find(self, name: Name, values: Values | None = None) -> Workload:
         """One of its programs. Errors: InputError for a name of none."""
         return import_module(self.workloads).find(name, values or {})
+
+
+def refuse_family(what: str, needed: str, topology: str, family: str, machine: str) -> str | None:
+    """Why programs of one family cannot run on a machine of another; None if it is their own. `machine` would do."""
+    if family == needed:
+        return None
+    of = f"topology {shorten(topology)!r} is of family {family!r}"
+    return f"{what} run on family {needed!r}, and {of}; give one such as {machine}"

@@ -10,13 +10,13 @@ from pathlib import Path
 from kernbench.errors import InputError
 from kernbench.frontends import measured_graphs
 from kernbench.frontends.bench_workloads import refuse_bounds
-from kernbench.frontends.frontend import Name, Values, Workload
+from kernbench.frontends.frontend import Name, Values, Workload, refuse_family
 from kernbench.frontends.graph_result import GraphResult, make_result
 from kernbench.frontends.graph_tables import graph_tables
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.request import note_request
 from kernbench.frontends.shown import Section, Shown
-from kernbench.frontends.task_graph_workloads import load_graph_machine, refuse_family
+from kernbench.frontends.task_graph_workloads import load_graph_machine
 from kernbench.library import show_path
 from kernbench.machine.setting_names import check_names
 from kernbench.modes import check_mode
@@ -72,7 +72,7 @@ class MeasuredGraphWorkload(Workload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        return refuse_family(self, topology, family)
+        return refuse_family("task graphs", "ascend", topology, family, self.machine)
 
     def describe(self) -> Shown:
         """As of `Workload`."""

@@ -14,7 +14,7 @@ from kernbench.engine.jit_status import running_s
 from kernbench.errors import DeadlockError, InputError, KernBenchError, shorten, suggest
 from kernbench.frontends import tanto_programs
 from kernbench.frontends.bench_workloads import refuse_bounds
-from kernbench.frontends.frontend import Checked, Name, Values, Workload
+from kernbench.frontends.frontend import Checked, Name, Values, Workload, refuse_family
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.request import note_request
 from kernbench.frontends.shown import Row, Section, Shown
@@ -129,12 +129,7 @@ class TantoProgramWorkload(Workload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        if family == "tensix":
-            return None
-        return (
-            f"bench {self.program!r} is a Tanto program, which runs on family 'tensix', and topology {topology!r} is of "
-            f"family {family!r}; --topology {self.machine} would do"
-        )
+        return refuse_family("Tanto programs", "tensix", topology, family, self.machine)
 
     def describe(self) -> Shown:
         """As of `Workload`. Errors: InputError as `load_program`."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.frontends import task_graphs
 from kernbench.frontends.bench_workloads import refuse_bounds
-from kernbench.frontends.frontend import Name, Values, Workload
+from kernbench.frontends.frontend import Name, Values, Workload, refuse_family
 from kernbench.frontends.graph_result import GraphResult, make_result
 from kernbench.frontends.graph_tables import graph_tables
 from kernbench.frontends.prepared import Prepared, Request
@@ -116,7 +116,7 @@ class TaskGraphWorkload(Workload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        return refuse_family(self, topology, family)
+        return refuse_family("task graphs", "ascend", topology, family, self.machine)
 
     def describe(self) -> Shown:
         """As of `Workload`."""
@@ -241,16 +241,6 @@ def load_graph_machine(request: Request) -> Machine:
         raise
     check_family(machine)
     return machine
-
-
-def refuse_family(workload: Workload, topology: str, family: str) -> str | None:
-    """Why a graph cannot run on a machine of a family, if so."""
-    if family == "ascend":
-        return None
-    return (
-        f"task graphs run on family 'ascend', and topology {topology!r} is of family {family!r}; give one such as "
-        f"{workload.machine}"
-    )
 
 
 def find(name: Name, values: Values) -> TaskGraphWorkload:

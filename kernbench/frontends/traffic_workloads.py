@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from kernbench.errors import InputError, suggest
 from kernbench.frontends import traffic
 from kernbench.frontends.bench_workloads import refuse_bounds
-from kernbench.frontends.frontend import Name, Values, Workload
+from kernbench.frontends.frontend import Name, Values, Workload, refuse_family
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Section, Shown
 from kernbench.runs.result import RunResult
@@ -62,12 +62,7 @@ class PatternWorkload(Workload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        if family == "mesh":
-            return None
-        return (
-            f"a pattern needs the nodes of a mesh, and topology {topology!r} is of family {family!r}; "
-            f"give one of family 'mesh', such as {self.machine}"
-        )
+        return refuse_family("patterns of traffic", "mesh", topology, family, self.machine)
 
     def describe(self) -> Shown:
         """As of `Workload`."""

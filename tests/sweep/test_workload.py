@@ -56,8 +56,7 @@ def test_a_point_has_all_parameters_of_the_traffic(tmp_path: Path) -> None:
 def test_what_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     assert refusal(grid(pattern="unifrom"))[0].startswith("grid: unknown pattern 'unifrom'; did you mean 'uniform'?")
     assert refusal(grid(topology="tiny", parameters={"topology.k": 2}))[0] == (
-        "grid: a pattern needs the nodes of a mesh, and topology 'tiny' is of family 'sip'; "
-        "give one of family 'mesh', such as mesh_8x8"
+        "grid: patterns of traffic run on family 'mesh', and topology 'tiny' is of family 'sip'; give one such as mesh_8x8"
     )
     assert refusal(grid(bench="vector-add")) == ["grid: pattern: the grid has a bench already; leave one of them out"]
     assert refusal(grid(mode="auto")) == [
@@ -178,8 +177,7 @@ def test_a_changed_kernel_of_a_tanto_bench_is_another_bench(tmp_path: Path) -> N
 def test_tanto_benches_and_others_have_families_of_their_own() -> None:
     assert refusal({**TANTO, "topology": "tiny", "mode": "auto"}) == [
         "grid: mode auto bounds benches of family 'sip'; give hybrid or flit for Tanto programs",
-        "grid: bench 'tanto-unary' is one of Tanto programs, which run on family 'tensix', and topology 'tiny' is of "
-        "family 'sip'; --topology wormhole_n150 would do",
+        "grid: Tanto programs run on family 'tensix', and topology 'tiny' is of family 'sip'; give one such as wormhole_n150",
     ]
     assert refusal({**TANTO, "bench": "vector-add", "parameters": {}}) == [
         "grid: topology 'tensix_tiny' is of family 'tensix', which runs Tanto programs, and bench 'vector-add' is none; "
@@ -226,7 +224,7 @@ def test_a_sweep_compares_tanto_programs(tmp_path: Path) -> None:
         ({"bench": "none.json"}, "grid: none.json: a program file cannot be read: No such file or directory"),
         (
             {"topology": "tiny"},
-            "is a Tanto program, which runs on family 'tensix', and topology 'tiny' is of family 'sip'",
+            "Tanto programs run on family 'tensix', and topology 'tiny' is of family 'sip'; give one such as wormhole_n150",
         ),
         (
             {"mode": "analytic"},
