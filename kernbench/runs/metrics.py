@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.energy.run_energy import measure
 from kernbench.engine.batch import Runs
 from kernbench.oplog.utilisation import BusyParts, find_bottlenecks, list_parts
 from kernbench.program.ops import NONE
@@ -110,7 +111,7 @@ def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
     """The metrics of one finished run, by the names of `RunResult`."""
     (metrics,) = _metrics_of(session, launches).list_metrics(Runs.of(session))
     assert metrics is not None
-    return metrics
+    return {**metrics, **measure(session.program, session.now_fs)}
 
 
 def busy_of_run(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]:

@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kernbench.errors import InputError
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from kernbench.energy.run_energy import RunEnergy
     from kernbench.host.device.device import Device
     from kernbench.host.device.launch import Launch
     from kernbench.limits.run_options import OnRuns, OnStage
     from kernbench.oplog.record import OpRecord
     from kernbench.runs.explanation import Explanation
     from kernbench.runs.what_if import WhatIf
+
+
+AJ_PER_J = 10**18
 
 
 class _Elsewhere:
@@ -51,6 +56,8 @@ class RunResult:
       the bandwidth of their HBM slices (`runs.demand`).
 
     - `collective_algorithm`: the algorithms of the collectives in the order of their first calls; None if there are none.
+
+    - `dynamic_aj`, `static_aj`: the energy of what was done, and of the makespan, in whole attojoules (`energy`).
 
     In mode analytic nothing happens: times are lower bounds (`lower_ns` is that of the latency), `upper_ns` is an upper bound
     of all of them, and `binding` says what sets the bound of the makespan. Rates are upper bounds, of kernels that take at
@@ -91,6 +98,12 @@ class RunResult:
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
+    dynamic_aj: int | None = None  # None: no sheet of the machine has a price
+    static_aj: int | None = None  # of the makespan
+    static_upper_aj: int | None = None  # of its upper bound, in mode analytic
+    no_figures: tuple[str, ...] | None = (
+        None  # fields of sheets that lack a figure for what was done, which is left out
+    )
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {one.name: getattr(self, one.name) for one in fields(RunResult)}
@@ -131,6 +144,41 @@ class RunResult:
         given = "".join(f", {name} {value}" for name, value in {**self.parameters, **self.overrides}.items())
         at_least = "at least " if self.binding is not None else ""
         return f"{self.bench} on {self.topology}, {self.mode} mode{given}: {at_least}{self.latency_ns:,.1f} ns"
+
+    @property
+    def energy_j(self) -> float | None:
+        """The energy of the run in joules; None if a figure is missing."""
+        if self.dynamic_aj is None or self.static_aj is None or self.no_figures:
+            return None
+        return (self.dynamic_aj + self.static_aj) / AJ_PER_J
+
+    @property
+    def power_w(self) -> float | None:
+        """The mean power over the makespan in watts; None if a figure is missing, or for no time."""
+        energy = self.energy_j
+        return None if energy is None or not self.makespan_ns else energy / (self.makespan_ns * 1e-9)
+
+    def energy(self) -> RunEnergy:
+        """The energy of the run by part, action and die: `kernbench.energy`.
+
+        Errors: InputError on a machine whose sheets have no prices.
+        """
+        from kernbench.energy.run_energy import RunEnergy, is_priced
+
+        program = self.device.program
+        if not is_priced(program.machine):
+            raise InputError(
+                f"machine {self.topology} has no prices; give its sheets an energy block, as models/README.md says"
+            )
+        fs = (round(ns * FS_PER_NS) if ns is not None else None for ns in (self.makespan_ns, self.upper_ns))
+        return RunEnergy(program, *fs)  # pyright: ignore[reportArgumentType]
+
+    def tell_energy(self) -> dict[str, Any]:
+        """The energy of the run in plain values: by action, die, operation, launch and kernel line. Errors: as `energy`."""
+        from kernbench.runs.energy_shares import share_energy
+
+        found = self.energy()
+        return {**found.to_dict(), **share_energy(found, self.launches).to_dict()}
 
     @property
     def program_digest(self) -> str:
@@ -247,6 +295,9 @@ class RunResult:
             "overrides": {path: str(value) for path, value in self.overrides.items()},
             "mismatches": list(self.mismatches),
             "warnings": list(self.warnings),
+            "energy_j": self.energy_j,
+            "power_w": self.power_w,
+            "no_figures": None if self.no_figures is None else list(self.no_figures),
             "request": self.request and dict(self.request),
             "collectives": [dict(one) for one in self.collectives],
         }
