@@ -1,7 +1,7 @@
 """Static power: what a machine draws while it does nothing.
 
 A part draws the power of its area on a die and what its sheet adds. The rest of a die, which no part with an area takes, draws
-that of its area. Parts may be larger than their die together: then there is no rest, and `show --cost` says so.
+that of its area. Parts may be larger than their die together: then the rest is empty, and `show --cost` says so.
 """
 
 from __future__ import annotations

@@ -21,13 +21,20 @@ class Die(NamedTuple):
     package: str
 
 
-class Dies(NamedTuple):
-    """The dies of a family: sizes in mm² by kind, of a checked topology, where it gives them; the die of a node by its name.
+class DieSize(NamedTuple):
+    """The size of a kind of die, and the lengths of its edges by what the names of ports there begin with."""
 
-    A node on no die, such as a switch or a host, is on the board.
+    mm2: float
+    shores_mm: Mapping[str, float]
+
+
+class Dies(NamedTuple):
+    """The dies of a family: sizes by kind, of a checked topology, where it gives them; the die of a node by its name.
+
+    A switch or a host is on no die but on the board.
     """
 
-    outlines_mm2: Callable[[Any], Mapping[str, float]]
+    sizes: Callable[[Any], Mapping[str, DieSize]]
     find: Callable[[str], Die | None]
 
 

@@ -121,7 +121,7 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
         if sheet.parent not in searched
         for file in (sheet, sheet.with_suffix(".py"))
     )
-    prices = list_prices(found.spec, FAMILIES[found.family.name].parts(), found.family.dies.outlines_mm2(found.spec))
+    prices = list_prices(found.spec, FAMILIES[found.family.name].parts(), found.family.dies.sizes(found.spec))
     machine = replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)), prices=prices)
     machine.file, machine.overrides = path, overrides
     return machine

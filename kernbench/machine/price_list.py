@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 AJ_PER_PJ = 10**6
+UM_PER_MM = 10**3
 UM2_PER_MM2 = 10**6
 NW_PER_MW = 10**6
 PW_PER_UM2 = 10**6  # of a W/mm²
@@ -39,19 +40,21 @@ def area_um2(fixed_um2: float | None, each_um2: float | None, rate: float) -> in
 class PriceList:
     """The prices of a machine: of its parts by name, of its technology in the units of its fields, and its limits.
 
-    `outlines`: µm² of each kind of die whose size the topology gives.
+    `outlines`: µm² of each kind of die whose size the topology gives; `shores`: µm of its edges, by what the names of the ports
+    there begin with.
     """
 
     parts: Mapping[str, PartPrices] = field(default_factory=dict[str, PartPrices])
     technology: Mapping[str, float] = field(default_factory=dict[str, float])
     outlines: Mapping[str, int] = field(default_factory=dict[str, int])
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
+    shores: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> PriceList:
         """The list of which `dataclasses.asdict` made plain values."""
         parts = {name: PartPrices(**one) for name, one in plain["parts"].items()}
-        return cls(parts, plain["technology"], plain["outlines"], plain["limits"])
+        return cls(parts, plain["technology"], plain["outlines"], plain["limits"], plain["shores"])
 
     def find(self, part: str, action: str) -> int | None:
         """The price of an action, aJ; None if there is no figure."""

@@ -30,6 +30,8 @@ class Technology(Part):
     static_w_mm2: WPerMm2 = Field(description="power of each mm² of die while it does nothing")
     wafer_usd: Usd = Field(description="price of a wafer")
     wafer_mm: Mm = Field(description="diameter of a wafer")
+    edge_mm: Mm = Field(description="edge of a wafer without dies")
+    scribe_mm: Mm = Field(description="line around a die where it is cut")
     defects_mm2: DefectsPerMm2 = Field(description="defects of a wafer in each mm²")
     clustering: Annotated[float, Field(gt=0, le=100)] = Field(
         description="exponent α of the yield (1 + area × defects / α)^−α"
@@ -45,7 +47,7 @@ def scale(figures_nm: int | None, node_nm: int) -> tuple[float, float]:
     """What energies and areas of one node are multiplied by at another.
 
     Without a node they hold for any. Below 10 nm areas go with the node and energies with its root (HWComponents,
-    `scaling/techscaling.py`); between others there is no rule here. Errors: ValueError, a sentence.
+    `scaling/techscaling.py`); others have no rule here. Errors: ValueError, a sentence.
     """
     if figures_nm is None or figures_nm == node_nm:
         return 1.0, 1.0

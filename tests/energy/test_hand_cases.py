@@ -73,14 +73,6 @@ def test_static_energy_of_cubes() -> None:
     assert abs(sum(cubes.values()) - 864 * 10**12) <= 3200
 
 
-def test_full_rate_of_a_tray() -> None:
-    """2,048 TFLOPS of f16 at 0.5 pJ and 65.536 TB/s of HBM at 32 pJ/B for a ns are 1,024 W and 2,097.152 W."""
-    machine = round_machine()
-    flops = 2_048 * 10**12 * (machine.prices.find("pe_gemm", "flop_16") or 0) // 10**9  # aJ in a ns
-    memory = 65_536 * 10**9 * (machine.prices.find("hbm", "read_byte") or 0) // 10**9
-    assert (flops, memory) == (1_024 * 10**9, 2_097_152 * 10**6)
-
-
 def test_a_message_of_no_bytes_costs_its_control_alone() -> None:
     assert read_slices(round_machine(), (1, 0, 0), nbytes=0).dynamic_aj == 0
     priced = round_machine(pe_dma__energy__transfer_pj="3 pJ")

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
-from kernbench.machine.price_list import AJ_PER_PJ, NW_PER_MW, UM2_PER_MM2, PartPrices, PriceList, area_um2
+from kernbench.machine.dies import DieSize
+from kernbench.machine.price_list import AJ_PER_PJ, NW_PER_MW, UM2_PER_MM2, UM_PER_MM, PartPrices, PriceList, area_um2
 from kernbench.parts.part import Part
 from kernbench.parts.prices import Prices, Silicon
 from kernbench.parts.technology import Technology, scale
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from kernbench.schema.model import Model
 
 
-def list_prices(spec: Model, standard: Mapping[str, type[Part]], outlines_mm2: Mapping[str, float]) -> PriceList:
+def list_prices(spec: Model, standard: Mapping[str, type[Part]], sizes: Mapping[str, DieSize]) -> PriceList:
     """The prices of a checked topology with dies of these sizes by kind; `standard`: the standard class of each part.
 
     Errors: InputError for figures of a technology that no rule brings to that of the dies.
@@ -26,7 +27,10 @@ def list_prices(spec: Model, standard: Mapping[str, type[Part]], outlines_mm2: M
     return PriceList(
         parts={name: prices for name, prices in parts.items() if prices is not None},
         technology={} if technology is None else technology.figures(),
-        outlines={kind: round(mm2 * UM2_PER_MM2) for kind, mm2 in outlines_mm2.items()},
+        outlines={kind: round(size.mm2 * UM2_PER_MM2) for kind, size in sizes.items()},
+        shores={
+            kind: {name: round(mm * UM_PER_MM) for name, mm in size.shores_mm.items()} for kind, size in sizes.items()
+        },
         limits={} if limits is None else {name: value for name, value in limits if value is not None},
     )
 

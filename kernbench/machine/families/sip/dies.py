@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernbench.machine.dies import Die, Dies
+from kernbench.machine.dies import Die, Dies, DieSize
 
 
-def _outlines(spec: Any) -> dict[str, float]:
-    from kernbench.machine.families.sip.io_chiplet import chiplets_mm2  # it loads the checker of fields
+def _sizes(spec: Any) -> dict[str, DieSize]:
+    from kernbench.machine.families.sip.io_chiplet import longest_mm  # it loads the checker of fields
 
-    return {"cube": spec.cube.width_mm * spec.cube.height_mm, "io": chiplets_mm2(spec) / spec.sip.io_chiplets}
+    width, height, length = spec.cube.width_mm, spec.cube.height_mm, longest_mm(spec)
+    sides = {"ucie_N": width, "ucie_S": width, "ucie_W": height, "ucie_E": height}
+    return {
+        "cube": DieSize(width * height, sides),
+        "io": DieSize(length * spec.sip.io_chiplet_mm, {"io_ucie": length}),
+    }
 
 
 def _find(node: str) -> Die | None:
@@ -19,4 +24,4 @@ def _find(node: str) -> Die | None:
     return Die(die.rstrip("0123456789"), f"{sip}.{die}", sip) if die else None
 
 
-DIES = Dies(_outlines, _find)
+DIES = Dies(_sizes, _find)

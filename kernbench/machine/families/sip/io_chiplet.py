@@ -48,10 +48,10 @@ def cubes_mm(spec: SipSpec) -> tuple[float, float]:
     return _depth(spec, "W"), _depth(spec, "N")
 
 
-def chiplets_mm2(spec: SipSpec) -> float:
-    """The area of the IO chiplets of a SIP together."""
+def longest_mm(spec: SipSpec) -> float:
+    """The length of the longest IO chiplet of a SIP; one mask makes them all."""
     spans = (_span(spec, chiplet) for chiplet in _chiplets(spec))
-    return sum((end - start) * spec.sip.io_chiplet_mm for start, end in spans)
+    return max(end - start for start, end in spans)
 
 
 def add_io_chiplets(sip: Builder, spec: SipSpec, cube_ports: CubePorts, network: SipNetwork | None) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernbench.machine.dies import Die, Dies
+from kernbench.machine.dies import Die, Dies, DieSize
 
 
-def _outlines(_spec: Any) -> dict[str, float]:
+def _sizes(_spec: Any) -> dict[str, DieSize]:
     return {}
 
 
@@ -15,4 +15,4 @@ def _find(_node: str) -> Die:
     return Die("chip", "chip", "chip")
 
 
-DIES = Dies(_outlines, _find)
+DIES = Dies(_sizes, _find)
