@@ -40,6 +40,10 @@ class RefreshedHbm(Part):
             )
         return self
 
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of the pins of all its channels."""
+        return self.channels * self.pin_gbs, ""
+
     def memory_bytes(self) -> int:
         """The size of a slice."""
         return self.slice_bytes

@@ -23,6 +23,10 @@ class PipelinedRouter(Part):
     stages: Count = Field(description="stages of a router's pipeline")
     attach_mm: Mm = Field(description="least distance between a router and a part attached to it")
 
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of a link."""
+        return self.gbs, ""
+
     @property
     def gbs(self) -> float:
         """Of a link, one way."""

@@ -18,6 +18,7 @@ from kernbench.machine.price_list import UM2_PER_MM2
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+    from kernbench.machine.price_list import PriceList
 
 NW_PER_W = 10**9
 BYTES_PER_GB = 10**9
@@ -61,15 +62,12 @@ class Bill:
     @property
     def area_mm2(self) -> float | None:
         """The area of all dies; None if that of one is not known."""
-        areas = [one.mm2 for one in self.dies]
-        return None if None in areas else sum(one.count * (one.mm2 or 0) for one in self.dies)
+        return _area_mm2(self.dies)
 
     @property
     def cost_usd(self) -> float | None:
         """The price of all dies, packages and memories; None if one is not known."""
-        dies = [None if one.cost is None else one.count * one.cost.usd for one in self.dies]
-        every = [*dies, self.packages_usd, self.memory_usd]
-        return None if None in every else sum(usd or 0 for usd in every)
+        return _cost_usd(self.dies, self.packages_usd, self.memory_usd)
 
     @property
     def peak_w(self) -> float:
@@ -94,40 +92,69 @@ class Bill:
         }
 
 
+class Memories(NamedTuple):
+    """The memories that are bought by their size."""
+
+    gb: float
+    usd: float | None
+
+
 def find_bill(machine: Machine) -> Bill:
     """The bill of a machine."""
     instances, prices = Instances.of(machine), machine.prices
     draws, peaks = instances.draws(prices), list_peaks(machine)
-    dies = [_bill_die(kind, machine, draws) for kind in dict.fromkeys(die.kind for die in instances.dies)]
-    packages = sorted({die.package for die in instances.dies})
-    sizes = [one.mm2 for one in dies]
-    packages_usd = None
-    if prices.technology and None not in sizes:
-        shares = sum(one.count * (one.mm2 or 0) for one in dies) / max(len(packages), 1)
-        packages_usd = len(packages) * package_usd(shares, prices.technology)
-    memories = [(part, count) for _, part, count in instances.counts if _memory_bytes(machine, part)]
-    gb = sum(count * _memory_bytes(machine, part) for part, count in memories) / BYTES_PER_GB
-    by_gb = [prices.parts[part].usd_gb for part, _ in memories]
-    memory_usd = sum(
-        count * _memory_bytes(machine, part) / BYTES_PER_GB * (usd or 0)
-        for (part, count), usd in zip(memories, by_gb, strict=True)
-    )
+    dies, memories = _bill_dies(instances, prices, draws), _bill_memories(instances, prices)
+    packages = {die.package for die in instances.dies}
     package_w = max((_package_w(package, draws, peaks) for package in packages), default=0.0)
     return Bill(
         dies=tuple(dies),
         parts=tuple(_bill_parts(machine, draws, peaks, dies)),
         packages=len(packages),
-        packages_usd=packages_usd,
-        memory_gb=gb,
-        memory_usd=None if None in by_gb else memory_usd,
+        packages_usd=_packages_usd(len(packages), prices, dies),
+        memory_gb=memories.gb,
+        memory_usd=memories.usd,
         package_w=package_w,
         missing=tuple(_list_missing(machine, instances)),
         warnings=tuple(_list_warnings(machine, dies, package_w)),
     )
 
 
-def _bill_die(kind: str, machine: Machine, draws: Sequence[Draw]) -> DieBill:
-    prices = machine.prices
+def find_price(instances: Instances, prices: PriceList, draws: Sequence[Draw]) -> tuple[float | None, float | None]:
+    """The area in mm² and the price in $ of a machine, as its bill has them; None for what is not known."""
+    dies, packages = _bill_dies(instances, prices, draws), {die.package for die in instances.dies}
+    memories = _bill_memories(instances, prices)
+    return _area_mm2(dies), _cost_usd(dies, _packages_usd(len(packages), prices, dies), memories.usd)
+
+
+def _area_mm2(dies: Sequence[DieBill]) -> float | None:
+    areas = [one.mm2 for one in dies]
+    return None if None in areas else sum(one.count * (one.mm2 or 0) for one in dies)
+
+
+def _cost_usd(dies: Sequence[DieBill], packages_usd: float | None, memory_usd: float | None) -> float | None:
+    every = [*(None if one.cost is None else one.count * one.cost.usd for one in dies), packages_usd, memory_usd]
+    return None if None in every else sum(usd or 0 for usd in every)
+
+
+def _packages_usd(count: int, prices: PriceList, dies: Sequence[DieBill]) -> float | None:
+    area = _area_mm2(dies)
+    return (
+        count * package_usd(area / max(count, 1), prices.technology) if prices.technology and area is not None else None
+    )
+
+
+def _bill_memories(instances: Instances, prices: PriceList) -> Memories:
+    found = [(prices.parts[part], count) for _, part, count in instances.counts if part in prices.parts]
+    bought = [(one, count * one.memory_bytes / BYTES_PER_GB) for one, count in found if one.memory_bytes]
+    known = all(one.usd_gb is not None for one, _ in bought)
+    return Memories(sum(gb for _, gb in bought), sum(gb * (one.usd_gb or 0) for one, gb in bought) if known else None)
+
+
+def _bill_dies(instances: Instances, prices: PriceList, draws: Sequence[Draw]) -> list[DieBill]:
+    return [_bill_die(kind, prices, draws) for kind in dict.fromkeys(die.kind for die in instances.dies)]
+
+
+def _bill_die(kind: str, prices: PriceList, draws: Sequence[Draw]) -> DieBill:
     of_kind = [draw for draw in draws if draw.die is not None and draw.die.kind == kind]
     count = len({draw.die for draw in of_kind})
     taken = sum(draw.count * (draw.um2 or 0) for draw in of_kind if draw.part) / count / UM2_PER_MM2
@@ -160,11 +187,6 @@ def _bill_parts(
         PartBill(name, count[name], area.get(name), static[name] / NW_PER_W, peak[name], usd[name] or None)
         for name in names
     ]
-
-
-def _memory_bytes(machine: Machine, part: str) -> int:
-    one = machine.prices.parts.get(part)
-    return 0 if one is None else one.memory_bytes
 
 
 def _package_w(package: str, draws: Sequence[Draw], peaks: Sequence[Peak]) -> float:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 
-FIELDS = ("dynamic_aj", "static_aj", "static_upper_aj", "no_figures")  # of `RunResult`
-
-
 @dataclass(frozen=True, repr=False)
 class RunEnergy:
     """The energy of a finished run, or of one whose time is only bounded."""
@@ -118,15 +115,6 @@ class RunEnergy:
             "dies": [{"die": name, "dynamic_aj": of[0], "static_aj": of[1]} for name, of in self.by_die().items()],
             "missing": self.missing,
         }
-
-
-def measure(program: Program, makespan_fs: int, upper_fs: int | None = None) -> dict[str, Any]:
-    """The energy of a run by the names of `RunResult`; all None on a machine without prices."""
-    if not is_priced(program.machine):
-        return dict.fromkeys(FIELDS)
-    energy = RunEnergy(program, makespan_fs, upper_fs)
-    found = energy.dynamic_aj, energy.static_aj, energy.static_upper_aj, tuple(energy.missing)
-    return dict(zip(FIELDS, found, strict=True))
 
 
 def is_priced(machine: Machine) -> bool:

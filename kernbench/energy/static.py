@@ -7,6 +7,7 @@ that of its area. Parts may be larger than their die together: then the rest is 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,7 +67,7 @@ class Instances:
         return found + [Draw(die, "", 1, um2, _nw(um2, density)) for die, um2 in rest.items() if um2 > 0]
 
 
-def static_aj(draws: list[Draw], span_fs: int) -> int:
+def static_aj(draws: Iterable[Draw], span_fs: int) -> int:
     """The static energy of a time: that of every part and every rest, each to an attojoule."""
     return sum(draw.count * energy_aj(draw.nw, span_fs) for draw in draws)
 

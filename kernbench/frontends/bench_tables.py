@@ -66,7 +66,7 @@ def energy_lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     remark += f"; at most {format_joules(dynamic + upper)}" if upper is not None else f"; mean power {mean_w:,.4g} W"
     lines = [("energy", f"{least}{format_joules(dynamic + static)}", remark)]
     if missing:
-        lines.append(("", plural(len(missing), "figure") + " missing", f"no energy figure: {', '.join(missing)}"))
+        lines.append(("", plural(missing.count(",") + 1, "figure") + " missing", f"no energy figure: {missing}"))
     return lines
 
 

@@ -61,6 +61,11 @@ class PriceList:
         found = self.parts.get(part)
         return None if found is None else found.energy.get(action)
 
+    @property
+    def rates(self) -> list[str]:
+        """The fields, by dotted path, that areas of parts go with."""
+        return [f"{name}.{one.rate}" for name, one in self.parts.items() if one.rate]
+
     def with_rates(self, values: Mapping[str, float]) -> PriceList:
         """The list of the same machine with other values of rates, by dotted path."""
         parts = dict(self.parts)

@@ -21,6 +21,10 @@ class Noc(Delaying):
     gbs: Gbs = Field(description="bandwidth of each directed link between routers")
     attach_mm: Mm = Field(description="least distance between a router and a part attached to it")
 
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of a link."""
+        return 1.0, "gbs"
+
 
 class Ucie(Delaying):
     """A die-to-die port. `gbs` is one connection, one way; each of the two ports of a crossing charges the overhead."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.energy.run_energy import measure
+from kernbench.energy.figures import EnergyFigures
 from kernbench.engine.batch import Runs
 from kernbench.oplog.utilisation import BusyParts, find_bottlenecks, list_parts
 from kernbench.program.ops import NONE
@@ -39,6 +39,7 @@ class BatchMetrics:
         own = _own_rows(program, launches)
         self._busy = BusyParts(program, own if ended is None else own & ended)
         self._parts = list_parts(self._machine)
+        self._energy = EnergyFigures(program)
 
     def list_metrics(
         self, runs: Runs, times: BatchTimes | None = None, values: Mapping[str, np.ndarray] | None = None
@@ -68,6 +69,9 @@ class BatchMetrics:
                 "bottleneck": bottleneck.kind if bottleneck else None,
                 "bottleneck_part": bottleneck.part if bottleneck else None,
                 "bottleneck_utilisation": bottleneck.utilisation if bottleneck else 0.0,
+                **self._energy.of_run(
+                    int(runs.now_fs[run]), values={field: float(of[run]) for field, of in (values or {}).items()}
+                ),
             }
             found.append(metrics if complete[run] else None)
         return found
@@ -111,7 +115,7 @@ def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
     """The metrics of one finished run, by the names of `RunResult`."""
     (metrics,) = _metrics_of(session, launches).list_metrics(Runs.of(session))
     assert metrics is not None
-    return {**metrics, **measure(session.program, session.now_fs)}
+    return metrics
 
 
 def busy_of_run(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from kernbench.runs.what_if import WhatIf
 
 
-AJ_PER_J = 10**18
-
-
 class _Elsewhere:
     """What ran, in a result that was pickled: it is in the process that ran it."""
 
@@ -57,7 +54,12 @@ class RunResult:
 
     - `collective_algorithm`: the algorithms of the collectives in the order of their first calls; None if there are none.
 
-    - `dynamic_aj`, `static_aj`: the energy of what was done, and of the makespan, in whole attojoules (`energy`).
+    - `dynamic_aj`, `static_aj`: the energy of what was done, and of the makespan, in whole attojoules (`energy`);
+      `static_upper_aj` of the upper bound of the makespan, in mode analytic.
+    - `no_figures`: the fields of sheets, "noc.energy.byte_pj, …", that lack a figure for what was done.
+    - `energy_j`, `dynamic_j`, `static_j`, `power_w`: in joules, and the mean over the makespan in watts; None where a figure
+      is missing, and in mode analytic.
+    - `area_mm2`, `cost_usd`: of all dies of the machine, and its price; None where a figure is missing.
 
     In mode analytic nothing happens: times are lower bounds (`lower_ns` is that of the latency), `upper_ns` is an upper bound
     of all of them, and `binding` says what sets the bound of the makespan. Rates are upper bounds, of kernels that take at
@@ -99,11 +101,15 @@ class RunResult:
     collective_algorithm: str | None = None
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
     dynamic_aj: int | None = None  # None: no sheet of the machine has a price
-    static_aj: int | None = None  # of the makespan
-    static_upper_aj: int | None = None  # of its upper bound, in mode analytic
-    no_figures: tuple[str, ...] | None = (
-        None  # fields of sheets that lack a figure for what was done, which is left out
-    )
+    static_aj: int | None = None
+    static_upper_aj: int | None = None
+    no_figures: str | None = None
+    energy_j: float | None = None
+    dynamic_j: float | None = None
+    static_j: float | None = None
+    power_w: float | None = None
+    area_mm2: float | None = None
+    cost_usd: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {one.name: getattr(self, one.name) for one in fields(RunResult)}
@@ -144,19 +150,6 @@ class RunResult:
         given = "".join(f", {name} {value}" for name, value in {**self.parameters, **self.overrides}.items())
         at_least = "at least " if self.binding is not None else ""
         return f"{self.bench} on {self.topology}, {self.mode} mode{given}: {at_least}{self.latency_ns:,.1f} ns"
-
-    @property
-    def energy_j(self) -> float | None:
-        """The energy of the run in joules; None if a figure is missing."""
-        if self.dynamic_aj is None or self.static_aj is None or self.no_figures:
-            return None
-        return (self.dynamic_aj + self.static_aj) / AJ_PER_J
-
-    @property
-    def power_w(self) -> float | None:
-        """The mean power over the makespan in watts; None if a figure is missing, or for no time."""
-        energy = self.energy_j
-        return None if energy is None or not self.makespan_ns else energy / (self.makespan_ns * 1e-9)
 
     def energy(self) -> RunEnergy:
         """The energy of the run by part, action and die: `kernbench.energy`.
@@ -295,9 +288,6 @@ class RunResult:
             "overrides": {path: str(value) for path, value in self.overrides.items()},
             "mismatches": list(self.mismatches),
             "warnings": list(self.warnings),
-            "energy_j": self.energy_j,
-            "power_w": self.power_w,
-            "no_figures": None if self.no_figures is None else list(self.no_figures),
             "request": self.request and dict(self.request),
             "collectives": [dict(one) for one in self.collectives],
         }

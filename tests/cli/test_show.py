@@ -24,7 +24,7 @@ def data(capsys: Capture, *words: str) -> dict[str, Any]:
 
 def test_every_field_of_the_default_machine_has_value_meaning_and_source(capsys: Capture) -> None:
     found = data(capsys, "sip_2x4x4")
-    assert (found["kind"], found["family"], len(found["fields"])) == ("machine", "sip", 316)
+    assert (found["kind"], found["family"], len(found["fields"])) == ("machine", "sip", 317)
     assert all(field["meaning"] and field["source"] and field["written"] for field in found["fields"])
     fields = {field["field"]: field for field in found["fields"]}
     channel = fields["hbm.channel_gbs"]

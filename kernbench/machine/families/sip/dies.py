@@ -10,6 +10,8 @@ from kernbench.machine.dies import Die, Dies, DieSize
 def _sizes(spec: Any) -> dict[str, DieSize]:
     from kernbench.machine.families.sip.io_chiplet import longest_mm  # it loads the checker of fields
 
+    if spec.die_area == "parts":
+        return {}
     width, height, length = spec.cube.width_mm, spec.cube.height_mm, longest_mm(spec)
     sides = {"ucie_N": width, "ucie_S": width, "ucie_W": height, "ucie_E": height}
     return {

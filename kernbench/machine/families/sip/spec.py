@@ -313,6 +313,9 @@ class SipSpec(FlowControlSpec):
     mmu: Mmu
     command: Command
     limits: Limits = Limits()
+    die_area: Literal["outline", "parts"] = Field(
+        "outline", description="what is bought of a die: its outline, or an area as large as its parts together"
+    )
     parts: PartNames = PartNames()
     noc: Noc
     ucie: Ucie
