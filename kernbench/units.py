@@ -30,6 +30,25 @@ DIMENSIONS: dict[str, dict[str, float]] = {
     "bandwidth": {"B/s": 1, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "B/ns": 1e9},
     "compute": {"MFLOPS": 1e6, "GFLOPS": 1e9, "TFLOPS": 1e12, "PFLOPS": 1e15},
     "element rate": {"element/ns": 1e9, "element/s": 1.0},
+    "energy": {"aJ": 1e-18, "fJ": 1e-15, "pJ": 1e-12, "nJ": 1e-9, "uJ": 1e-6, "µJ": 1e-6, "mJ": 1e-3, "J": 1.0},
+    "energy per byte": {
+        "aJ/B": 1e-18,
+        "fJ/B": 1e-15,
+        "pJ/B": 1e-12,
+        "nJ/B": 1e-9,
+        "fJ/bit": 8e-15,
+        "pJ/bit": 8e-12,
+    },
+    "energy per byte and length": {"fJ/B/mm": 1e-15, "pJ/B/mm": 1e-12, "fJ/bit/mm": 8e-15, "pJ/bit/mm": 8e-12},
+    "power": {"nW": 1e-9, "uW": 1e-6, "µW": 1e-6, "mW": 1e-3, "W": 1.0, "kW": 1e3},
+    "power per area": {"mW/mm2": 1e-3, "W/mm2": 1.0, "W/cm2": 1e-2},
+    "area": {"um2": 1e-6, "µm2": 1e-6, "mm2": 1.0, "cm2": 100.0},
+    "price": {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
+    "price per size": {"USD/GB": 1.0, "USD/GiB": 1.0 / 1.073741824},
+    "price per area": {"USD/mm2": 1.0, "USD/cm2": 0.01},
+    "defect density": {"defect/mm2": 1.0, "defect/cm2": 0.01},
+    "bandwidth per length": {"GB/s/mm": 1.0, "TB/s/mm": 1e3},
+    "feature size": {"nm": 1.0},
     "length": {"um": 1e-6, "µm": 1e-6, "mm": 1e-3, "cm": 1e-2, "m": 1.0},
     "propagation": {"ps/mm": 1e-9, "ns/mm": 1e-6, "ns/m": 1e-9},
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
@@ -70,6 +89,11 @@ def split(quantity: str) -> tuple[str, str]:
     if matched is None:
         raise ValueError(f"got {quantity!r}, expected a number, alone or with a unit")
     return matched
+
+
+def is_bare(quantity: object) -> bool:
+    """Whether a quantity is a number without a unit."""
+    return quantity is not None and (not isinstance(quantity, str) or not split(quantity)[1])
 
 
 def convert(quantity: str, unit: str) -> Fraction:
@@ -123,6 +147,14 @@ def _with_units(units: dict[str, float]) -> str:
 def format_ns(fs: float) -> str:
     """Femtoseconds in ns with three decimals at most: 76520000 is "76.52 ns"."""
     return f"{f'{fs / FS_PER_NS:,.3f}'.rstrip('0').rstrip('.')} ns"
+
+
+def format_joules(aj: float) -> str:
+    """Attojoules in the largest unit that keeps them at least 1: 86016000000 is "86.02 nJ"."""
+    for unit in ("J", "mJ", "µJ", "nJ", "pJ", "fJ"):
+        if abs(aj) * 1e-18 >= DIMENSIONS["energy"][unit]:
+            return f"{aj * 1e-18 / DIMENSIONS['energy'][unit]:.4g} {unit}"
+    return f"{aj:.4g} aJ"
 
 
 def format_bytes(nbytes: float) -> str:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from kernbench.parts.part import Part
+from kernbench.parts.prices import MemoryPrices, Silicon
 from kernbench.schema.fields import Bytes, Count, Gbs, Ns
 from kernbench.units import FS_PER_NS
 
@@ -19,6 +20,8 @@ class RefreshedHbm(Part):
     """One PE's slice of a cube's HBM."""
 
     kind: ClassVar[str] = "hbm"
+    energy: MemoryPrices = MemoryPrices()
+    silicon: Silicon = Silicon()
     pin_gbs: Gbs = Field(description="bandwidth of the pins of one pseudo-channel")
     channels: Count = Field(description="pseudo-channels of a PE's slice")
     burst_bytes: Bytes = Field(description="bytes that a pseudo-channel serves at once")
@@ -36,6 +39,14 @@ class RefreshedHbm(Part):
                 f"refresh_ns {self.refresh_ns:g} is not less than refresh_every_ns {self.refresh_every_ns:g}"
             )
         return self
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of the pins of all its channels."""
+        return self.channels * self.pin_gbs, ""
+
+    def memory_bytes(self) -> int:
+        """The size of a slice."""
+        return self.slice_bytes
 
     @property
     def channel_gbs(self) -> float:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from kernbench.parts.part import Part
+from kernbench.parts.prices import PassPrices, Silicon
 from kernbench.schema.fields import Bytes, Count, Ghz, Mm
 from kernbench.units import FS_PER_NS
 
@@ -15,10 +16,16 @@ class PipelinedRouter(Part):
     """A router of a cube's mesh."""
 
     kind: ClassVar[str] = "noc"
+    energy: PassPrices = PassPrices()
+    silicon: Silicon = Silicon()
     clock_ghz: Ghz = Field(description="clock of the routers")
     width_bytes: Bytes = Field(description="bytes that a link moves in a cycle")
     stages: Count = Field(description="stages of a router's pipeline")
     attach_mm: Mm = Field(description="least distance between a router and a part attached to it")
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of a link."""
+        return self.gbs, ""
 
     @property
     def gbs(self) -> float:

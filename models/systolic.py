@@ -22,6 +22,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from kernbench.parts.part import Part, fs_per_unit
+from kernbench.parts.prices import GemmPrices, Silicon
 from kernbench.schema.fields import Count, Ghz
 
 PASSES = {8: 0.5, 16: 1, 32: 2}  # through the array, by bits of the widest operand
@@ -31,6 +32,8 @@ class SystolicArray(Part):
     """`arrays` of `rows` x `columns` multiply-accumulate cells."""
 
     kind: ClassVar[str] = "pe_gemm"
+    energy: GemmPrices = GemmPrices()
+    silicon: Silicon = Silicon()
     rows: Count = Field(description="rows of the array")
     columns: Count = Field(description="columns of the array")
     arrays: Count = Field(description="arrays that share the parts of a product")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernbench.text import plural
 from kernbench.text_table import TextTable, list_table
+from kernbench.units import FS_PER_NS, format_joules
 
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
@@ -30,6 +32,7 @@ def result_lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if summary.get("binding"):
         lines.append(("all", f"≥ {summary['makespan_ns']:,.3f} ns", f"bound by {summary['binding']}"))
         lines.append(("", f"≤ {summary['upper_ns']:,.3f} ns", "if everything were done one after the other"))
+        lines += energy_lines(summary)
         lines.append(("analysis", f"{summary['wall_s']:.2f} s", "wall time; no events"))
         return lines
     lines += _collectives(summary.get("collectives", ()))
@@ -43,11 +46,27 @@ def result_lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         lines.append(("", f"{summary['achieved_gbs']:,.1f} GB/s", remark))
     if summary["bottleneck"]:
         lines.append(bottleneck_line(summary))
+    lines += energy_lines(summary)
     if summary["unmapped_lookups"]:
         remark = "no tensor holds these addresses, so they were taken as physical ones"
         lines.append(("unmapped", f"{summary['unmapped_lookups']:,} look-ups", remark))
     lines.append(("simulation", f"{summary['wall_s']:.2f} s", _effort(summary)))
     lines.append(("numbers", *_verification(summary)))
+    return lines
+
+
+def energy_lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The energy of a run, and the figures that it lacks; none of a machine without prices."""
+    dynamic, static, upper = (summary.get(name) for name in ("dynamic_aj", "static_aj", "static_upper_aj"))
+    if dynamic is None or static is None:
+        return []
+    missing, least = summary["no_figures"], "≥ " if summary["no_figures"] or upper is not None else ""
+    mean_w = (dynamic + static) / (1000 * (round(summary["makespan_ns"] * FS_PER_NS) or 1))
+    remark = f"{format_joules(dynamic)} dynamic, {format_joules(static)} static"
+    remark += f"; at most {format_joules(dynamic + upper)}" if upper is not None else f"; mean power {mean_w:,.4g} W"
+    lines = [("energy", f"{least}{format_joules(dynamic + static)}", remark)]
+    if missing:
+        lines.append(("", plural(missing.count(",") + 1, "figure") + " missing", f"no energy figure: {missing}"))
     return lines
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.network.flow_control import FlowControl
+from kernbench.machine.price_list import PriceList
 from kernbench.machine.sheets.field_provenance import Provenance, Source
 from kernbench.parts.derived import Origin
 from kernbench.unfinished import remove_abandoned, unfinished_file
@@ -117,6 +118,7 @@ def _pack(machine: Machine) -> dict[str, Any]:
     meta["dropins"] = {part: asdict(dropin) for part, dropin in machine.dropins.items()}
     meta["flow_control"] = machine.flow_control and asdict(machine.flow_control)
     found = machine.provenance
+    meta["prices"] = asdict(machine.prices)
     meta["times"] = found.sources
     meta["origins"] = dict(found.figures)
     packed: dict[str, Any] = {"meta": np.frombuffer(json.dumps(meta).encode(), np.uint8)}
@@ -134,7 +136,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
     times = tuple(Source(port, Origin(*origin) if origin else None, links) for port, origin, links in meta.pop("times"))
     origins = {name: Origin(*origin) for name, origin in meta.pop("origins").items()}
-    flow_control = meta.pop("flow_control")
+    flow_control, prices = meta.pop("flow_control"), PriceList.from_plain(meta.pop("prices"))
     held = _frozen(meta)
     held |= {name: kept[name] for name in _ARRAYS}
     return Machine(
@@ -145,6 +147,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
         shape=shape,
         flow_control=flow_control and FlowControl.from_plain(flow_control),
         dropins=dropins,
+        prices=prices,
     )
 
 

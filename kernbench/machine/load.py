@@ -107,6 +107,8 @@ def field_names(topology: str | Path, overrides: Mapping[str, object] | None = N
 
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     """Check and expand a topology file, without the caches. Errors: as `load_machine`."""
+    from kernbench.machine.families.registry import FAMILIES
+    from kernbench.machine.sheets.prices import list_prices
     from kernbench.machine.topology import check_topology
 
     found = check_topology(path, overrides)
@@ -119,7 +121,8 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
         if sheet.parent not in searched
         for file in (sheet, sheet.with_suffix(".py"))
     )
-    machine = replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)))
+    prices = list_prices(found.spec, FAMILIES[found.family.name].parts(), found.family.dies.sizes(found.spec))
+    machine = replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)), prices=prices)
     machine.file, machine.overrides = path, overrides
     return machine
 

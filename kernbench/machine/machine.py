@@ -19,6 +19,7 @@ from kernbench.machine.costs import Costs
 from kernbench.machine.intents import EdgeKind, Intent
 from kernbench.machine.network.graph import Csr, make_csr, make_matrix, make_networkx
 from kernbench.machine.network.routes import Routing
+from kernbench.machine.price_list import PriceList
 from kernbench.machine.sheets.field_provenance import Origins, Provenance, find_origins
 from kernels_jit.layout.machine_tables import Stations
 
@@ -99,6 +100,7 @@ class Machine:
     port_class: np.ndarray = field(default_factory=_no_numbers)  # uint8[node] of its ports, if there are credits
     channel_order: np.ndarray = field(default_factory=_no_numbers)  # int32[edge] see `channel_layers`; of family `sip`
     dropins: Mapping[str, DropIn] = field(default_factory=dict[str, DropIn], repr=False)  # by part
+    prices: PriceList = field(default_factory=PriceList, repr=False)  # of actions, areas and dies
     sources: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False
     )  # hashes of files outside `models` folders
@@ -110,6 +112,9 @@ class Machine:
     routing: Routing = field(init=False, repr=False)
     node_id: dict[str, int] = field(init=False, repr=False)
     server_id: dict[str, int] = field(init=False, repr=False)
+    memo: dict[str, Any] = field(
+        init=False, repr=False, default_factory=dict[str, Any]
+    )  # what others have found out, by name; the same for machines that differ in times alone
     _origins: Origins | None = field(init=False, repr=False, default=None)
     _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict[Intent, Csr])
     _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict[Intent, np.ndarray])

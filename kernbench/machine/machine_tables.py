@@ -12,6 +12,7 @@ import numpy as np
 from kernbench import library
 from kernbench.machine.families.sip.tray_rows import drawn_places
 from kernbench.machine.intents import EdgeKind
+from kernbench.machine.node_parts import parts_of_nodes
 from kernbench.machine.sheets.field_values import ShownPart, show_topology
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def make_node_table(machine: Machine) -> polars.DataFrame:
         {
             "name": list(machine.node_name),
             "kind": list(machine.node_kind),
-            "part": _parts_of_nodes(machine),
+            "part": parts_of_nodes(machine),
             "x": x_mm,
             "y": y_mm,
         }
@@ -118,19 +119,3 @@ def _find_node(machine: Machine, server: str) -> int:
     while path and path not in machine.node_id:
         path = path.rpartition(".")[0]
     return machine.node_id.get(path, -1)
-
-
-def _parts_of_nodes(machine: Machine) -> list[str]:
-    """The part whose figures each node has; "" if it has none. A connection of a port has those of the port."""
-    provenance = machine.provenance
-    known = [source.port.partition(".")[0] for source in provenance.sources]
-    of_node: list[int] = provenance.node.tolist()
-    found = [known[index] if index >= 0 else "" for index in of_node]
-    for node, terminal in machine.terminals.items():
-        index = int(provenance.service[terminal.first_station])
-        found[node] = known[index] if index >= 0 else found[node]
-    for node, name in enumerate(machine.node_name):
-        parent = machine.node_id.get(name.rpartition(".")[0])
-        if not found[node] and parent is not None:
-            found[node] = found[parent]
-    return found

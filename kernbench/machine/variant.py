@@ -28,6 +28,7 @@ def make_variant(base: Machine, values: Mapping[str, float]) -> Machine:
     origins, made = base.origins(), copy.copy(base)
     varied = {name: origin for name, origin in origins.figures.items() if origin.field in values}
     made.figures = {**base.figures, **values, **{name: _fs(each, values[each.field]) for name, each in varied.items()}}
+    made.prices = base.prices.with_rates(values)
     made.overrides = {**base.overrides, **values}
     made.digest = hashlib.sha256(f"{base.digest}\n{dict(values)}".encode()).hexdigest()
     made.edge_gbs, made.node_overhead_fs = base.edge_gbs.copy(), base.node_overhead_fs.copy()

@@ -21,9 +21,11 @@ from pydantic import Field, PydanticUndefinedAnnotation, create_model
 
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.parts import prices
 from kernbench.parts.part import Part
 from kernbench.python_text import PythonText, read_python
 from kernbench.schema import fields
+from kernbench.schema.model import Model
 from kernbench.schema.sheet import load_sheet
 from kernbench.user_modules import execute, is_read
 
@@ -85,6 +87,9 @@ def _read(file: Path, standard: type[Part]) -> type[Part]:
 def _field(text: PythonText, line: ast.AnnAssign) -> tuple[Any, Any]:
     """The type of a field, if it is one of ours or Python's own, and what is said of the field."""
     written = ast.unparse(line.annotation).rpartition(".")[2]
+    block = getattr(prices, written, None)
+    if isinstance(block, type) and issubclass(block, Model):
+        return block, block()
     kind = _TYPES.get(written) or getattr(fields, written, Any)
     call = line.value if isinstance(line.value, ast.Call) else None
     words = {word.arg: text.value(word.value) for word in call.keywords} if call else {}

@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from kernbench.parts.part import Delaying
+from kernbench.parts.prices import CrossingPrices, EndpointPrices, PassPrices, Silicon
 from kernbench.schema.fields import Gbs, Mm
 
 
@@ -15,8 +16,14 @@ class Noc(Delaying):
 
     kind: ClassVar[str] = "noc"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "attach_mm")
+    energy: PassPrices = PassPrices()
+    silicon: Silicon = Silicon()
     gbs: Gbs = Field(description="bandwidth of each directed link between routers")
     attach_mm: Mm = Field(description="least distance between a router and a part attached to it")
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of a link."""
+        return 1.0, "gbs"
 
 
 class Ucie(Delaying):
@@ -24,13 +31,21 @@ class Ucie(Delaying):
 
     kind: ClassVar[str] = "ucie"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
+    energy: CrossingPrices = CrossingPrices()
+    silicon: Silicon = Silicon()
     gbs: Gbs = Field(description="bandwidth of one connection, each way")
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of a connection."""
+        return 1.0, "gbs"
 
 
 class IoNoc(Delaying):
     """The network of an IO chiplet: one node between PCIe, the IO_CPU and the connections of the ports."""
 
     kind: ClassVar[str] = "io_noc"
+    energy: PassPrices = PassPrices()
+    silicon: Silicon = Silicon()
 
 
 class PcieEp(Delaying):
@@ -38,8 +53,14 @@ class PcieEp(Delaying):
 
     kind: ClassVar[str] = "pcie_ep"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
+    energy: EndpointPrices = EndpointPrices()
+    silicon: Silicon = Silicon()
     gbs: Gbs = Field(description="bandwidth of its link, each way")
     store_and_forward: bool = Field(description="it waits for whole messages; else it forwards each flit as it comes")
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of its link."""
+        return 1.0, "gbs"
 
     def stores(self) -> bool:
         """As the field says."""
@@ -50,6 +71,8 @@ class Switch(Delaying):
     """The fabric switch that joins the PCIe endpoints of all packages."""
 
     kind: ClassVar[str] = "switch"
+    energy: PassPrices = PassPrices()
+    silicon: Silicon = Silicon()
 
 
 class SipLink(Delaying):
@@ -57,4 +80,10 @@ class SipLink(Delaying):
 
     kind: ClassVar[str] = "sip_link"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
+    energy: CrossingPrices = CrossingPrices()
+    silicon: Silicon = Silicon()
     gbs: Gbs = Field(description="bandwidth of the link, each way")
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of the link."""
+        return 1.0, "gbs"

@@ -9,7 +9,10 @@ from pydantic import Field, model_validator
 from kernbench.parts.costs import TcmCosts
 from kernbench.parts.derived import time_of, unit_of
 from kernbench.parts.part import Delaying, Part
+from kernbench.parts.prices import MemoryPrices, MmuPrices, Silicon
 from kernbench.schema.fields import Bytes, Count, Gbs, Ns
+
+MIB = 1 << 20
 
 
 class Hbm(Delaying):
@@ -22,6 +25,8 @@ class Hbm(Delaying):
     ports: ClassVar[tuple[str, ...]] = (
         "overhead_fs", "turn_fs", "channel_gbs", "channels", "burst_bytes", "slice_bytes"
     )  # fmt: skip
+    energy: MemoryPrices = MemoryPrices()
+    silicon: Silicon = Silicon()
     channel_gbs: Gbs = Field(description="bandwidth of one pseudo-channel")
     channels: Annotated[Count, Field(le=4096)] = Field(description="pseudo-channels of a PE's slice")
     burst_bytes: Bytes = Field(
@@ -30,6 +35,14 @@ class Hbm(Delaying):
     slice_bytes: Bytes = Field(description="size of a PE's slice")
     turn_ns: Ns = Field(description="turnaround of a pseudo-channel between reads and writes")
     turn_fs = time_of("turn_ns")
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of all its channels."""
+        return float(self.channels), "channel_gbs"
+
+    def memory_bytes(self) -> int:
+        """The size of a slice."""
+        return self.slice_bytes
 
     @model_validator(mode="after")
     def _slices_hold_bursts(self) -> Hbm:
@@ -43,8 +56,14 @@ class Sram(Delaying):
 
     kind: ClassVar[str] = "sram"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "bytes")
+    energy: MemoryPrices = MemoryPrices()
+    silicon: Silicon = Silicon()
     gbs: Gbs = Field(description="bandwidth of its link and of the memory itself")
     bytes: Bytes = Field(description="size of a cube's SRAM")
+
+    def area_scale(self) -> tuple[float, str]:
+        """MiB."""
+        return self.bytes / MIB, ""
 
 
 class PeTcm(TcmCosts, Part):
@@ -52,11 +71,17 @@ class PeTcm(TcmCosts, Part):
 
     kind: ClassVar[str] = "pe_tcm"
     ports: ClassVar[tuple[str, ...]] = ("bytes", "chain_gbs", "read", "write")
+    energy: MemoryPrices = MemoryPrices()
+    silicon: Silicon = Silicon()
     read_gbs: Gbs = Field(description="bandwidth of the read port")
     write_gbs: Gbs = Field(description="bandwidth of the write port")
     bytes: Bytes = Field(description="size of a PE's TCM")
     read_byte_fs = unit_of("read_gbs")
     write_byte_fs = unit_of("write_gbs")
+
+    def area_scale(self) -> tuple[float, str]:
+        """MiB."""
+        return self.bytes / MIB, ""
 
     def chain_gbs(self) -> float:
         """The bandwidth of the links between the parts of a PE, as pictures show it."""
@@ -68,5 +93,7 @@ class PeMmu(Part):
 
     kind: ClassVar[str] = "pe_mmu"
     ports: ClassVar[tuple[str, ...]] = ("tlb_fs",)
+    energy: MmuPrices = MmuPrices()
+    silicon: Silicon = Silicon()
     tlb_ns: Ns = Field(description="time of each translation")
     tlb_fs = time_of("tlb_ns")

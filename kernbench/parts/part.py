@@ -45,6 +45,14 @@ class Part(Section):
         """Whether it is store-and-forward; else it is cut-through and forwards each flit as it comes."""
         return type(self).whole
 
+    def area_scale(self) -> tuple[float, str]:
+        """What its `silicon.area_each_mm2` is multiplied by: a number, and the rate of the part that it goes with, if any."""
+        return 1.0, ""
+
+    def memory_bytes(self) -> int:
+        """The size of a memory that is bought by it; 0 for what is on a die."""
+        return 0
+
     def slots(self, way: str = "") -> int:  # noqa: ARG002
         """The number of jobs that are served at once; `way` is "read" or "write" if each has its own server."""
         return 1

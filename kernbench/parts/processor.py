@@ -8,6 +8,7 @@ from pydantic import Field
 
 from kernbench.parts.derived import time_of, unit_of
 from kernbench.parts.part import Delaying
+from kernbench.parts.prices import DmaPrices, IpcqPrices, JobPrices, PeCpuPrices, Silicon
 from kernbench.schema.fields import Count, CyclesOrZero, Gbs, Ghz, Ns
 
 MOST_CHANNELS = 1024  # of a DMA engine, in each direction
@@ -17,6 +18,8 @@ class IoCpu(Delaying):
     """The processor of an IO chiplet that decodes kernel launches."""
 
     kind: ClassVar[str] = "io_cpu"
+    energy: JobPrices = JobPrices()
+    silicon: Silicon = Silicon()
     whole: ClassVar[bool] = True
 
 
@@ -24,6 +27,8 @@ class MCpu(Delaying):
     """The management processor of a cube."""
 
     kind: ClassVar[str] = "m_cpu"
+    energy: JobPrices = JobPrices()
+    silicon: Silicon = Silicon()
     whole: ClassVar[bool] = True
 
 
@@ -32,6 +37,8 @@ class PeCpu(Delaying):
 
     kind: ClassVar[str] = "pe_cpu"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "cycle_fs", "dispatch_cycles")
+    energy: PeCpuPrices = PeCpuPrices()
+    silicon: Silicon = Silicon()
     clock_ghz: Ghz = Field(description="clock of the processor")
     cycle_fs = unit_of("clock_ghz")
     dispatch_cycles: Annotated[CyclesOrZero, Field(le=10**6)] = Field(
@@ -43,6 +50,8 @@ class PeScheduler(Delaying):
     """The scheduler of a PE, which turns the commands of a kernel into tile tokens."""
 
     kind: ClassVar[str] = "pe_scheduler"
+    energy: JobPrices = JobPrices()
+    silicon: Silicon = Silicon()
 
 
 class PeDma(Delaying):
@@ -50,6 +59,8 @@ class PeDma(Delaying):
 
     kind: ClassVar[str] = "pe_dma"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "slots")
+    energy: DmaPrices = DmaPrices()
+    silicon: Silicon = Silicon()
     gbs: Gbs = Field(description="bandwidth of its link, each way")
     read_channels: Annotated[Count, Field(le=MOST_CHANNELS)] = Field(description="reads under way at once")
     write_channels: Annotated[Count, Field(le=MOST_CHANNELS)] = Field(description="writes under way at once")
@@ -66,6 +77,8 @@ class PeFetchStore(Delaying):
     """The engine that moves data between a PE's TCM and its registers, at the pace of the TCM; its overhead is the request."""
 
     kind: ClassVar[str] = "pe_fetch_store"
+    energy: JobPrices = JobPrices()
+    silicon: Silicon = Silicon()
 
 
 class PeIpcq(Delaying):
@@ -79,6 +92,8 @@ class PeIpcq(Delaying):
     pays: ClassVar[tuple[str, ...]] = (
         "sram_byte", "sram_hop_byte", "sram_access", "hbm_byte", "hbm_hop_byte", "hbm_access"
     )  # fmt: skip
+    energy: IpcqPrices = IpcqPrices()
+    silicon: Silicon = Silicon()
     sram_gbs: Gbs = Field(description="bandwidth of SRAM with slots in it")
     sram_hop_gbs: Gbs = Field(description="bandwidth of the hop to SRAM with slots in it")
     sram_ns: Ns = Field(description="time of each access to a slot in SRAM")

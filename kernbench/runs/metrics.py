@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.energy.figures import EnergyFigures
 from kernbench.engine.batch import Runs
 from kernbench.oplog.utilisation import BusyParts, find_bottlenecks, list_parts
 from kernbench.program.ops import NONE
@@ -38,6 +39,7 @@ class BatchMetrics:
         own = _own_rows(program, launches)
         self._busy = BusyParts(program, own if ended is None else own & ended)
         self._parts = list_parts(self._machine)
+        self._energy = EnergyFigures(program)
 
     def list_metrics(
         self, runs: Runs, times: BatchTimes | None = None, values: Mapping[str, np.ndarray] | None = None
@@ -67,6 +69,9 @@ class BatchMetrics:
                 "bottleneck": bottleneck.kind if bottleneck else None,
                 "bottleneck_part": bottleneck.part if bottleneck else None,
                 "bottleneck_utilisation": bottleneck.utilisation if bottleneck else 0.0,
+                **self._energy.of_run(
+                    int(runs.now_fs[run]), values={field: float(of[run]) for field, of in (values or {}).items()}
+                ),
             }
             found.append(metrics if complete[run] else None)
         return found

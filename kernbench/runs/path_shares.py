@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from kernbench.energy.row_groups import spread_over_stages
 from kernbench.library import show_path
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import NONE
 from kernbench.runs.roofline import Rates, find_rates
 from kernbench.units import FS_PER_NS
 
@@ -119,14 +120,7 @@ def launch_of_thread(program: Program, launches: Sequence[Launch]) -> np.ndarray
 
 def launch_of_row(program: Program, of_thread: np.ndarray) -> np.ndarray:
     """int64[row] the index of the launch that issued a row, NONE for others; a stage belongs to the start of its plan."""
-    found = of_thread[program.op_thread.values][program.op_thread.entry]
-    pipes = np.flatnonzero(program.op[:, 0] == Op.PIPE)
-    of_plan = np.full(len(program.plan_rows), NONE)
-    of_plan[program.op[pipes, 1]] = found[pipes]
-    stages = np.flatnonzero(program.op_thread == NONE)
-    first = np.searchsorted(stages, np.array(program.plan_rows, np.int64))  # of each plan; its stages follow each other
-    found[stages] = np.repeat(of_plan, np.diff(first, append=len(stages)))
-    return found
+    return spread_over_stages(program, of_thread[program.op_thread.values][program.op_thread.entry])
 
 
 def _sums(path: Sequence[Piece], key: Callable[[Piece], Key]) -> dict[Key, tuple[int, int]]:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kernbench.errors import InputError
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from kernbench.energy.run_energy import RunEnergy
     from kernbench.host.device.device import Device
     from kernbench.host.device.launch import Launch
     from kernbench.limits.run_options import OnRuns, OnStage
@@ -51,6 +53,13 @@ class RunResult:
       the bandwidth of their HBM slices (`runs.demand`).
 
     - `collective_algorithm`: the algorithms of the collectives in the order of their first calls; None if there are none.
+
+    - `dynamic_aj`, `static_aj`: the energy of what was done, and of the makespan, in whole attojoules (`energy`);
+      `static_upper_aj` of the upper bound of the makespan, in mode analytic.
+    - `no_figures`: the fields of sheets, "noc.energy.byte_pj, …", that lack a figure for what was done.
+    - `energy_j`, `dynamic_j`, `static_j`, `power_w`: in joules, and the mean over the makespan in watts; None where a figure
+      is missing, and in mode analytic.
+    - `area_mm2`, `cost_usd`: of all dies of the machine, and its price; None where a figure is missing.
 
     In mode analytic nothing happens: times are lower bounds (`lower_ns` is that of the latency), `upper_ns` is an upper bound
     of all of them, and `binding` says what sets the bound of the makespan. Rates are upper bounds, of kernels that take at
@@ -91,6 +100,16 @@ class RunResult:
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
+    dynamic_aj: int | None = None  # None: no sheet of the machine has a price
+    static_aj: int | None = None
+    static_upper_aj: int | None = None
+    no_figures: str | None = None
+    energy_j: float | None = None
+    dynamic_j: float | None = None
+    static_j: float | None = None
+    power_w: float | None = None
+    area_mm2: float | None = None
+    cost_usd: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {one.name: getattr(self, one.name) for one in fields(RunResult)}
@@ -131,6 +150,28 @@ class RunResult:
         given = "".join(f", {name} {value}" for name, value in {**self.parameters, **self.overrides}.items())
         at_least = "at least " if self.binding is not None else ""
         return f"{self.bench} on {self.topology}, {self.mode} mode{given}: {at_least}{self.latency_ns:,.1f} ns"
+
+    def energy(self) -> RunEnergy:
+        """The energy of the run by part, action and die: `kernbench.energy`.
+
+        Errors: InputError on a machine whose sheets have no prices.
+        """
+        from kernbench.energy.run_energy import RunEnergy, is_priced
+
+        program = self.device.program
+        if not is_priced(program.machine):
+            raise InputError(
+                f"machine {self.topology} has no prices; give its sheets an energy block, as models/README.md says"
+            )
+        fs = (round(ns * FS_PER_NS) if ns is not None else None for ns in (self.makespan_ns, self.upper_ns))
+        return RunEnergy(program, *fs)  # pyright: ignore[reportArgumentType]
+
+    def tell_energy(self) -> dict[str, Any]:
+        """The energy of the run in plain values: by action, die, operation, launch and kernel line. Errors: as `energy`."""
+        from kernbench.runs.energy_shares import share_energy
+
+        found = self.energy()
+        return {**found.to_dict(), **share_energy(found, self.launches).to_dict()}
 
     @property
     def program_digest(self) -> str:

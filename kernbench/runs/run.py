@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.energy.figures import EnergyFigures
 from kernbench.engine.jit_status import running_s
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.host.device.device import Device
@@ -141,7 +142,9 @@ def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str,
     """The metrics of a run, measured or bounded, by the names of `RunResult`."""
     issued, launches, session = torch.runtime.collectives, torch.runtime.launches, driven.session
     if mode == Mode.ANALYTIC:
-        collectives, metrics = list_collectives(issued), find_bounds(driven.program, launches).list_metrics()
+        bounds = find_bounds(driven.program, launches)
+        energy = EnergyFigures(driven.program).of_run(bounds.makespan_fs, bounds.upper_fs)
+        collectives, metrics = list_collectives(issued), {**bounds.list_metrics(), **energy}
     else:
         collectives = list_collectives(issued, session.op_issue_fs, session.op_end_fs)
         metrics = run_metrics(session, launches)

@@ -22,6 +22,7 @@ class Quantity:
     unit: str
     whole: bool = False
     label: str = ""  # for a unit that texts cannot carry, such as bytes a cycle
+    bare: bool = True  # whether a number may stand without its unit
 
     @property
     def shown(self) -> str:
@@ -31,7 +32,13 @@ class Quantity:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """The schema of the number, behind the reading of its text."""
         read = units.parse_count if self.whole else units.parse
-        return core_schema.no_info_before_validator_function(lambda value: read(value, self.unit), handler(source))
+
+        def checked(value: Any) -> Any:
+            if not self.bare and units.is_bare(value):
+                raise ValueError(f"got {value!r} without a unit; give one, as in '{value} {self.unit}'")
+            return read(value, self.unit)
+
+        return core_schema.no_info_before_validator_function(checked, handler(source))
 
 
 Count = Annotated[int, Gt(0), Quantity("", whole=True)]
@@ -50,3 +57,14 @@ ElementsPerNs = Annotated[float, Ge(1e-3), Le(1e9), Quantity("element/ns")]
 Ghz = Annotated[float, Ge(1e-3), Le(1e6), Quantity("GHz")]
 Mm = Annotated[float, Ge(0), Le(1e4), Quantity("mm")]
 NsPerMm = Annotated[float, Ge(0), Le(1e3), Quantity("ns/mm")]
+Pj = Annotated[float, Ge(0), Le(1e9), Quantity("pJ")]
+PjPerByte = Annotated[float, Ge(0), Le(1e6), Quantity("pJ/B")]
+PjPerByteMm = Annotated[float, Ge(0), Le(1e6), Quantity("pJ/B/mm")]
+Mw = Annotated[float, Ge(0), Le(1e9), Quantity("mW")]
+WPerMm2 = Annotated[float, Ge(0), Le(1e3), Quantity("W/mm2")]
+Mm2 = Annotated[float, Ge(0), Le(1e6), Quantity("mm2")]
+Nm = Annotated[int, Gt(0), Quantity("nm", whole=True)]
+Usd = Annotated[float, Ge(0), Le(1e9), Quantity("USD")]
+UsdPerGb = Annotated[float, Ge(0), Le(1e6), Quantity("USD/GB")]
+UsdPerMm2 = Annotated[float, Ge(0), Le(1e3), Quantity("USD/mm2")]
+DefectsPerMm2 = Annotated[float, Ge(0), Le(1.0), Quantity("defect/mm2")]

@@ -5,12 +5,12 @@ A field of a topology may be written in the same form, where it needs a source o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, create_model
+from pydantic import Field, create_model, model_validator
 
 from kernbench import library
 from kernbench.errors import InputError
@@ -31,12 +31,33 @@ class Parameter(Model):
     source: str = Field(min_length=1)
 
 
+class Figure(Parameter):
+    """A figure of what a part costs: a number has a unit, since figures are published in many."""
+
+    @model_validator(mode="after")
+    def _number_has_unit(self) -> Figure:
+        if not self.unit and isinstance(self.value, int | float):
+            raise ValueError(f"got {self.value} without a unit; give one, as in `unit: pJ`")
+        return self
+
+
 class Sheet(Model):
     """The content of a file in `models/`."""
 
     kind: str
     description: str
     parameters: dict[str, Parameter] = Field(default_factory=dict)
+    energy: dict[str, Figure] = Field(default_factory=dict)
+    silicon: dict[str, Figure] = Field(default_factory=dict)
+
+    def items(self) -> Iterator[tuple[str, Parameter]]:
+        """The parameters by name, and the figures of its blocks as "energy.byte_pj"."""
+        yield from self.parameters.items()
+        for block in BLOCKS:
+            yield from ((f"{block}.{name}", figure) for name, figure in getattr(self, block).items())
+
+
+BLOCKS = ("energy", "silicon")  # of a sheet, beside its parameters: what the part costs
 
 
 def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
@@ -58,6 +79,12 @@ def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
     empty = Marked({}, tree.mark)
     held = tree.value.get("parameters", empty).value
     values = {key: _with_unit(sheet.parameters[key], node) for key, node in held.items()}
+    for block in BLOCKS:
+        if block in tree.value:
+            figures, given = getattr(sheet, block), tree.value[block]
+            values[block] = Marked(
+                {key: _with_unit(figures[key], node) for key, node in given.value.items()}, given.mark, given.key
+            )
     return path, Marked(values, tree.mark)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernbench.errors import InputError, suggest
 from kernbench.schema.guards import is_mapping
-from kernbench.schema.sheet import load_sheet, set_path
+from kernbench.schema.sheet import BLOCKS, load_sheet, set_path
 from kernbench.schema.yaml import Mark, Marked, load, mark_tree, parse
 
 
@@ -97,6 +97,8 @@ def _beneath(tree: Marked, part: str, parameters: Marked) -> Marked:
         return Marked({**tree.value, part: parameters}, tree.mark, tree.key)
     if not is_mapping(own.value):
         return tree  # the check reports the mistake
-    return Marked(
-        {**tree.value, part: Marked({**parameters.value, **own.value}, own.mark, own.key)}, tree.mark, tree.key
-    )
+    blocks = {
+        name: _beneath(own, name, parameters.value[name]).value[name] for name in BLOCKS if name in parameters.value
+    }
+    merged = Marked({**parameters.value, **own.value, **blocks}, own.mark, own.key)
+    return Marked({**tree.value, part: merged}, tree.mark, tree.key)

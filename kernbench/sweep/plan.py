@@ -25,6 +25,7 @@ from kernbench.sweep.design.optimiser import first_batch
 from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.design.sampling import DRAWS, sample
+from kernbench.sweep.energy_objectives import check_objectives
 from kernbench.sweep.fingerprints import Inputs, check_fields, note_inputs, read_inputs, read_units
 from kernbench.sweep.grid.grid import NO_OPS, Grid, load_grid
 from kernbench.sweep.question import RESULTS, find_directory, tell_question
@@ -98,6 +99,7 @@ def plan_sweep(
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
     check_fields(checked, inputs.topology, points)
+    check_objectives(checked, points)
     directory = _default_directory(checked) if out is None else Path(check_characters(str(out), "the directory"))
     missing = find_missing(points, directory, retry=retry)
     changed = _changed(directory, inputs) if len(missing) else ()

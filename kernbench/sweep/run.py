@@ -16,6 +16,7 @@ from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.at_work import at_work
 from kernbench.sweep.auto import AutoRows, run_auto
+from kernbench.sweep.energy_objectives import check_rows
 from kernbench.sweep.execution.executor import LOCAL, ExecutorConfig, OnPoint, execute
 from kernbench.sweep.execution.point_progress import OnProgress
 from kernbench.sweep.execution.worker import RunPoint, run_point
@@ -85,6 +86,7 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Finis
         rows = AutoRows(store, plan.points, refined) if refined else StoredRows(store, plan.points)
         write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
         live.close()
+    check_rows(plan.grid, plan.directory / TABLE)
     if plan.grid.error_bars:
         _add_error_bars(plan, store, config)
     count = int(rows.found.sum())

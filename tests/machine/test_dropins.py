@@ -98,7 +98,9 @@ def test_a_sheet_named_by_its_path_is_followed_too(models, tmp_path, forgetting)
         digests.append(fixed("mine/fixed.yaml").digest)
     assert len(set(digests)) == 3
     (tmp_path / "mine" / "fixed.py").unlink()
-    with pytest.raises(InputError, match=r"pe_gemm.cycles: unknown field; known: tflops_f16, tflops_f32, tflops_f8$"):
+    with pytest.raises(
+        InputError, match=r"pe_gemm.cycles: unknown field; known: energy, silicon, tflops_f16, tflops_f32, tflops_f8$"
+    ):
         fixed("mine/fixed.yaml")
 
 

@@ -96,7 +96,7 @@ def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
     [
         ({"hbm.chanel_gbs": 64}, "unknown topology field 'hbm.chanel_gbs'; did you mean 'hbm.channel_gbs'? Known: "),
         ({"cubes": 4}, "unknown topology field 'cubes'; did you mean 'sip.cubes.w'? Known: sip.cubes.h, sip.cubes.w"),
-        ({"sram.xyzxyz": 4}, "unknown topology field 'sram.xyzxyz'; known: sram.bytes, sram.gbs, sram.overhead_ns"),
+        ({"sram.xyzxyz": 4}, "unknown topology field 'sram.xyzxyz'; known: sram.bytes, sram.energy.read_byte_pj"),
         ({"parts.hbn": "hbm"}, "override parts.hbn: unknown field; did you mean 'hbm'?"),
         ({"hbm.channel_gbs": "64 GB"}, "override hbm.channel_gbs: got '64 GB' with the unknown unit "
                                        "'GB', expected a number, alone or in one of: B/s, KB/s, MB/s, GB/s, TB/s, B/ns"),

@@ -20,16 +20,28 @@ TENSIX = FAMILIES["tensix"].parts()
 ALL = PARTS | FAMILIES["ascend"].parts() | TENSIX
 
 
-@pytest.mark.parametrize("part", [*sorted(ALL), *(f"{part}_blackhole" for part in sorted(TENSIX))])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *sorted(ALL),
+        *(f"{part}_blackhole" for part in sorted(TENSIX) if part != "technology"),
+        *(f"technology_{nm}nm" for nm in (3, 7, 12)),
+    ],
+)
 def test_a_shipped_sheet_gives_every_parameter_of_its_part(part):
-    model = ALL[part.removesuffix("_blackhole")]
+    model = ALL["technology" if part.startswith("technology") else part.removesuffix("_blackhole")]
     _, parameters = load_sheet(part, model.kind)
     assert set(parameters.value) == set(model.model_fields)
     check(model, parameters)
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name in set(library.list_names("models")) - set(ALL) if not name.endswith("_blackhole"))
+    "name",
+    sorted(
+        name
+        for name in set(library.list_names("models")) - set(ALL)
+        if not name.endswith("_blackhole") and not name.startswith("technology_")
+    ),
 )
 def test_every_other_sheet_that_is_shipped_is_of_a_part_with_a_class_beside_it(name):
     kind = load(library.find("models", name)).value["kind"].plain()

@@ -69,7 +69,9 @@ def test_every_field_with_a_unit_in_its_name_has_that_unit(family: str) -> None:
         "ns": ["ns"],
         "gbs": ["GB/s"],
         "ghz": ["GHz"],
-        "mm": ["mm", "ns/mm"],
+        "mm": ["mm", "ns/mm", "GB/s/mm", "pJ/B/mm"],
+        "mm2": ["mm2", "W/mm2", "defect/mm2", "USD/mm2"],
+        "pj": ["pJ", "pJ/B"],
         "bytes": ["B", "B/cycle"],
         "cycles": ["cycle"],
     }

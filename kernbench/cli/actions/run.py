@@ -18,6 +18,7 @@ import click
 from kernbench.atomic_output import write_directory
 from kernbench.cli.names.assignment import split_assignments
 from kernbench.cli.output.compiling import announce_compiling
+from kernbench.cli.output.energy import show_energy
 from kernbench.cli.output.explained import explain_result, show_explanation, show_what_if
 from kernbench.cli.output.files import show_files
 from kernbench.cli.output.progress import Display, progress
@@ -54,6 +55,7 @@ class Asked:
     assignments: tuple[str, ...]
     explain: bool
     what_if: bool
+    energy: bool
     time_limit: str | None
     op_limit: int | None
     trace: Path | None
@@ -194,6 +196,8 @@ def _run(asked: Asked, one: Prepared, name: str, folder: str | None, limits: Run
 def _keep(asked: Asked, one: Prepared, result: RunResult, folder: str | None, display: Display) -> dict[str, Any]:
     """Explain a run and write its files, as far as is asked for; returns what that adds to the summary."""
     explanation, table, found = explain_result(result, display, explain=asked.explain, what_if=asked.what_if)
+    if asked.energy:
+        found["energy"] = result.tell_energy()
     files: dict[str, Any] = {}
     if asked.out is not None:
         display.say("writing the op log")
@@ -240,4 +244,6 @@ def _show(asked: Asked, one: Prepared, result: RunResult, summary: dict[str, Any
         show_explanation(summary["explain"], long=long)
     if "what_if" in summary:
         show_what_if(summary["what_if"])
+    if "energy" in summary:
+        show_energy(summary["energy"])
     show_files(summary["files"])

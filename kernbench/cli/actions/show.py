@@ -13,6 +13,7 @@ from kernbench.cli.names.catalogue import KINDS, TITLES, kinds_of_file, names_of
 from kernbench.cli.output.screen import say
 from kernbench.cli.output.screen import show as show_table
 from kernbench.cli.show.collective import show_collective
+from kernbench.cli.show.cost import show_cost
 from kernbench.cli.show.machine import show_difference, show_machine, show_sheet
 from kernbench.cli.show.sweep import show_sweep
 from kernbench.errors import InputError, shorten, suggest
@@ -26,11 +27,16 @@ from kernbench.user_modules import looking
 _WITH_FIELDS = ("machine", "sheet")  # what can be compared, and what `--set` is for
 
 
-def show(names: Sequence[str], kind: str | None, assignments: Sequence[str], *, diff: bool, as_json: bool) -> None:
+def show(
+    names: Sequence[str], kind: str | None, assignments: Sequence[str], *, diff: bool, cost: bool, as_json: bool
+) -> None:
     """Print what a name is, or in what two differ. Errors: InputError."""
     overrides = read_fields(assignments)
     with looking():
-        shown, also = _difference(names, kind, overrides) if diff else _one(names, kind, overrides)
+        if cost:
+            shown, also = _cost(names, overrides, diff=diff), list[str]()
+        else:
+            shown, also = _difference(names, kind, overrides) if diff else _one(names, kind, overrides)
     for other in also:
         say(f"{names[0]} is also a {TITLES[other]}; --kind {other} shows it", err=True)
     if as_json:
@@ -47,6 +53,12 @@ def _one(names: Sequence[str], kind: str | None, overrides: Mapping[str, str]) -
     if overrides and kind != "machine":
         raise InputError(f"--set changes fields of a machine, and {name} is a {TITLES[kind]}")
     return _show(kind, name, overrides, rest[0] if rest else None), also
+
+
+def _cost(names: Sequence[str], overrides: Mapping[str, str], *, diff: bool) -> Shown:
+    if diff or len(names) > 1:
+        raise InputError("--cost takes one machine; kernbench show --cost MACHINE, for each of several")
+    return show_cost(names[0], overrides)
 
 
 def _difference(names: Sequence[str], kind: str | None, overrides: Mapping[str, str]) -> tuple[Shown, list[str]]:

@@ -39,6 +39,11 @@ from kernbench.modes import RUN_MODES
 @click.option(
     "--what-if", is_flag=True, help="Simulate each field of the topology twice as fast, however long it takes."
 )
+@click.option(
+    "--energy",
+    is_flag=True,
+    help="Say where the energy went: by part and action, die, operation, launch and kernel line.",
+)
 @click.option("--call", help="Of a file of Triton, the function to call; without it the file runs as a program.")
 @options.TIME_LIMIT
 @options.OP_LIMIT

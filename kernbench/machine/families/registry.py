@@ -1,9 +1,9 @@
 """The families of machines, by name.
 
-A family is a folder here with five modules, each of which has one name for the registry: `spec.SPEC`, the model of its fields;
+A family is a folder here with six modules, each of which has one name for the registry: `spec.SPEC`, the model of its fields;
 `expand.expand(spec, name, digest)`, their expansion into a machine; `places.SHAPE`, the counts and sizes that its part index
-follows from; `views.VIEWS`, its pictures by name, the largest section first; `symbols.SYMBOLS`, the shapes of its parts in
-them. They are imported when they are needed: a machine of the compile cache needs its shape alone.
+follows from; `dies.DIES`, its dies; `views.VIEWS`, its pictures by name, the largest section first; `symbols.SYMBOLS`, the
+shapes of its parts in them. They are imported when they are needed: a machine of the compile cache needs its shape alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kernbench.machine.dies import Dies
     from kernbench.machine.machine import Machine, MachineShape
     from kernbench.machine.symbols import Symbol
     from kernbench.machine.view import View
@@ -43,6 +44,11 @@ class Family:
     def shape(self) -> type[MachineShape]:
         """The counts and sizes that the part index follows from."""
         return self._module("places").SHAPE
+
+    @property
+    def dies(self) -> Dies:
+        """Its dies."""
+        return self._module("dies").DIES
 
     @property
     def views(self) -> Mapping[str, Callable[[Machine], View]]:

@@ -15,7 +15,7 @@ from kernbench.parts.part import Part
 from kernbench.schema.described import DescribedField, as_text, describe_fields
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.model import check
-from kernbench.schema.sheet import Sheet
+from kernbench.schema.sheet import Parameter, Sheet, find_node
 from kernbench.schema.yaml import Marked, load
 
 
@@ -73,8 +73,7 @@ def read_model_sheet(name: str | Path) -> ModelSheet:
         raise InputError(f"{mark}: unknown kind {sheet.kind!r}; known: {', '.join(sorted(standard_parts()))}")
     beside = dropin.find_file(path)
     part = dropin.load_class(beside, standard) if beside else standard
-    held = tree.value.get("parameters")
-    written: dict[str, Marked] = held.value if held is not None else {}
+    given = dict(sheet.items())
     return ModelSheet(
         name=path.stem,
         kind=sheet.kind,
@@ -87,7 +86,9 @@ def read_model_sheet(name: str | Path) -> ModelSheet:
             for name, kind in found.kinds().items()
             if kind == sheet.kind
         ),
-        parameters=tuple(_parameter(field, sheet, written) for field in describe_fields(part) if field.path in written),
+        parameters=tuple(
+            _parameter(field, given[field.path], tree) for field in describe_fields(part) if field.path in given
+        ),
     )
 
 
@@ -104,12 +105,13 @@ def sheets_of_kind(kind: str) -> list[str]:
     return found
 
 
-def _parameter(field: DescribedField, sheet: Sheet, written: dict[str, Marked]) -> SheetParameter:
-    given, node = sheet.parameters[field.path], written[field.path].value["value"]
+def _parameter(field: DescribedField, given: Parameter, tree: Marked) -> SheetParameter:
+    node = find_node(tree, f"{field.path}.value") or find_node(tree, f"parameters.{field.path}.value")
+    mark = "" if node is None else str(node.mark)
 
     def quantity(value: object) -> str:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return f"{as_text(value)} {given.unit or field.unit}".rstrip() if is_number else as_text(value)
 
     ends = " … ".join(map(quantity, given.range or ()))
-    return SheetParameter(field, quantity(given.value), str(node.mark), given.source, ends)
+    return SheetParameter(field, quantity(given.value), mark, given.source, ends)

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from kernbench.energy.figures import EnergyFigures
 from kernbench.engine.jit_status import running_s
 from kernbench.errors import KernBenchError
 from kernbench.limits.time_limit import limit_time
@@ -145,9 +146,12 @@ class SharedStructure:
         found = self.bound(columns, count) or {}
         same = {"events": 0, "flit_hops": 0, **self.same}
         wall_s = (time.perf_counter() - started) / max(count, 1)
-        for values in zip(*(column.tolist() for column in found.values()), strict=True):
+        assert self.recording is not None
+        energy = EnergyFigures(self.recording.program)
+        for at, values in enumerate(zip(*(column.tolist() for column in found.values()), strict=True)):
             figures = {name: None if isnan(value) else value for name, value in zip(found, values, strict=True)}
-            yield SimpleNamespace(**figures, **same, wall_s=wall_s)
+            machine = energy.of_machine({field: float(column[at]) for field, column in columns.items()})
+            yield SimpleNamespace(**figures, **machine, **same, wall_s=wall_s)
 
     def _read_all(self, points: Sequence[Point]) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """float64[point] of each figure that any point sets, and bool[point] which have to run alone."""

@@ -48,6 +48,12 @@ def cubes_mm(spec: SipSpec) -> tuple[float, float]:
     return _depth(spec, "W"), _depth(spec, "N")
 
 
+def longest_mm(spec: SipSpec) -> float:
+    """The length of the longest IO chiplet of a SIP; one mask makes them all."""
+    spans = (_span(spec, chiplet) for chiplet in _chiplets(spec))
+    return max(end - start for start, end in spans)
+
+
 def add_io_chiplets(sip: Builder, spec: SipSpec, cube_ports: CubePorts, network: SipNetwork | None) -> None:
     """Add the IO chiplets of a SIP; `network` is that of SIPs with direct links."""
     chiplets = _chiplets(spec)

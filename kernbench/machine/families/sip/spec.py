@@ -22,8 +22,10 @@ from kernbench.parts.memory import Hbm, PeMmu, PeTcm, Sram
 from kernbench.parts.part import Section
 from kernbench.parts.port import MemoryPort, Port
 from kernbench.parts.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
+from kernbench.parts.technology import Technology
 from kernbench.parts.tiling import Tiling
 from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
+from kernbench.schema.limits import Limits
 from kernbench.schema.model import Model
 from kernbench.text import plural
 
@@ -290,6 +292,7 @@ class PartNames(Model):
     pe_mmu: str = "pe_mmu"
     pe_ipcq: str = "pe_ipcq"
     tiling: str = "tiling"
+    technology: str = "technology"
     noc_port: str = "noc_port"
     ucie_port: str = "ucie_port"
     io_port: str = "io_port"
@@ -309,6 +312,10 @@ class SipSpec(FlowControlSpec):
     pe: Pe
     mmu: Mmu
     command: Command
+    limits: Limits = Limits()
+    die_area: Literal["outline", "parts"] = Field(
+        "outline", description="what is bought of a die: its outline, or an area as large as its parts together"
+    )
     parts: PartNames = PartNames()
     noc: Noc
     ucie: Ucie
@@ -330,6 +337,7 @@ class SipSpec(FlowControlSpec):
     pe_mmu: PeMmu
     pe_ipcq: PeIpcq
     tiling: Tiling
+    technology: Technology
     noc_port: Port
     ucie_port: Port
     io_port: Port

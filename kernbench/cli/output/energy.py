@@ -1,0 +1,95 @@
+"""The output of `kernbench run --energy`: where the energy of a run went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kernbench.cli.output.screen import say, show_first
+from kernbench.text_table import Field
+from kernbench.units import format_joules
+
+MOST_SHOWN = 12  # rows of a table; the rest is in --json
+NO_FIGURE = "no figure"
+REST = "(dies, where no part is)"
+NO_LINE = "(no kernel: host and launches)"
+ACTIONS = {
+    "part": Field("part"),
+    "action": Field("action"),
+    "amount": Field("times", ",.6g", rank=2),
+    "energy": Field("energy", "s"),
+    "share": Field("of dynamic", ".1%"),
+}
+OF_TOTAL = {
+    "name": Field(""),
+    "dynamic": Field("dynamic", "s"),
+    "static": Field("static", "s"),
+    "share": Field("of all", ".1%"),
+}
+SHARES = {"energy": Field("dynamic", "s"), "share": Field("of it", ".1%")}
+OPERATIONS = {"operation": Field("operation"), "kind": Field("kind", rank=2), **SHARES}
+LAUNCHES = {
+    "kernel": Field("kernel"),
+    "place": Field("launched at", shortens=True),
+    "launches": Field("launches", ",d", rank=3),
+    **SHARES,
+}
+LINES = {"place": Field("line", shortens=True), **SHARES, "text": Field("source")}
+
+
+def show_energy(found: Mapping[str, Any]) -> None:
+    """Print `RunResult.tell_energy()`."""
+    dynamic, total = found["dynamic_aj"], found["total_aj"]
+    _title(
+        f"energy: {format_joules(total)}, {format_joules(dynamic)} dynamic and {format_joules(found['static_aj'])} static"
+    )
+    parts = [{**one, "name": one["part"] or REST} for one in found["parts"]]
+    show_first(_largest(parts, total), {**OF_TOTAL, "name": Field("part")}, MOST_SHOWN)
+    _title("dynamic energy by action")
+    show_first([_action(one, dynamic) for one in found["actions"]], ACTIONS, MOST_SHOWN)
+    for field in found["missing"]:
+        say(f"no energy figure: {field}")
+    _title("by die")
+    dies = [{**one, "name": one["die"]} for one in found["dies"]]
+    show_first(_largest(dies, total), {**OF_TOTAL, "name": Field("die")}, MOST_SHOWN)
+    _title("dynamic energy by operation, and by line of the kernels")
+    show_first(list(_shares(found["operations"], dynamic)), OPERATIONS, MOST_SHOWN)
+    say()
+    lines = [{**one, "place": one["place"] or NO_LINE} for one in found["lines"]]
+    show_first(list(_shares(lines, dynamic)), LINES, MOST_SHOWN)
+    if len(found["launches"]) > 1:
+        _title("by launch")
+        launches = [{**one, "kernel": one["kernel"] or NO_LINE} for one in found["launches"]]
+        show_first(list(_shares(launches, dynamic)), LAUNCHES, MOST_SHOWN)
+
+
+def _action(one: Mapping[str, Any], whole: int) -> dict[str, Any]:
+    energy = one["energy_aj"]
+    if energy is None:
+        return {**one, "energy": NO_FIGURE, "share": None}
+    return {**one, "energy": format_joules(energy), "share": energy / (whole or 1)}
+
+
+def _largest(rows: Iterable[Mapping[str, Any]], whole: int) -> list[dict[str, Any]]:
+    """Rows of dynamic and static energy, the largest sum first."""
+    ordered = sorted(rows, key=lambda one: (-one["dynamic_aj"] - one["static_aj"], one["name"]))
+    return [
+        {
+            "name": one["name"],
+            "dynamic": format_joules(one["dynamic_aj"]),
+            "static": format_joules(one["static_aj"]),
+            "share": (one["dynamic_aj"] + one["static_aj"]) / (whole or 1),
+        }
+        for one in ordered
+    ]
+
+
+def _shares(rows: Iterable[Mapping[str, Any]], whole: int) -> Iterable[dict[str, Any]]:
+    for one in rows:
+        energy = one["dynamic_aj"]
+        yield {**one, "energy": format_joules(energy), "share": energy / (whole or 1)}
+
+
+def _title(text: str) -> None:
+    say()
+    say(text, bold=True)

@@ -1,0 +1,90 @@
+"""The figures of runs in joules, watts, mm² and dollars, by the names of `RunResult` and of the columns of sweeps.
+
+They are of one program on machines that differ in rates: its dynamic energy is the same on all of them, areas go with rates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kernbench.energy.bill import find_price
+from kernbench.energy.row_energies import RowEnergies
+from kernbench.energy.run_energy import is_priced
+from kernbench.energy.static import Instances, energy_aj
+
+if TYPE_CHECKING:
+    from kernbench.program.program import Program
+
+EXACT = ("dynamic_aj", "static_aj", "static_upper_aj", "no_figures")
+MEASURED = ("energy_j", "dynamic_j", "static_j", "power_w")
+OF_MACHINE = ("area_mm2", "cost_usd")
+AJ_PER_J = 10**18
+W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
+
+
+class _Priced(NamedTuple):
+    """A machine with some rates."""
+
+    draws: tuple[tuple[int, int], ...]  # nW, and how many draw it
+    area_mm2: float | None
+    cost_usd: float | None
+
+
+class EnergyFigures:
+    """The figures of the runs of a program."""
+
+    def __init__(self, program: Program) -> None:
+        machine = self._machine = program.machine
+        self._rates = frozenset(machine.prices.rates)
+        self._known: dict[tuple[tuple[str, float], ...], _Priced] = {}
+        self._priced = is_priced(machine)
+        if self._priced:
+            rows = RowEnergies(program)
+            self._dynamic_aj, self._missing = rows.total_aj(), ", ".join(rows.missing()) or None
+
+    def of_run(
+        self, makespan_fs: int, upper_fs: int | None = None, values: Mapping[str, float] | None = None
+    ) -> dict[str, Any]:
+        """The figures of a run that took so long; with `upper_fs` the times are bounds. `values`: fields that differ.
+
+        Those of the energy are None on a machine without prices.
+        """
+        found = self._price(values or {})
+        return {**self._energy(found, makespan_fs, upper_fs), **self._machine_figures(found)}
+
+    def _energy(self, found: _Priced, makespan_fs: int, upper_fs: int | None) -> dict[str, Any]:
+        if not self._priced:
+            return dict.fromkeys((*EXACT, *MEASURED))
+        static, upper = (
+            None if fs is None else sum(count * energy_aj(nw, fs) for nw, count in found.draws)
+            for fs in (makespan_fs, upper_fs)
+        )
+        exact = dict(zip(EXACT, (self._dynamic_aj, static, upper, self._missing), strict=True))
+        if self._missing or upper is not None or static is None:
+            return {**exact, **dict.fromkeys(MEASURED)}
+        total = self._dynamic_aj + static
+        joules = (aj / AJ_PER_J for aj in (total, self._dynamic_aj, static))
+        mean_w = total / makespan_fs * W_PER_AJ_FS if makespan_fs else None
+        return {**exact, **dict(zip(MEASURED, (*joules, mean_w), strict=True))}
+
+    def of_machine(self, values: Mapping[str, float]) -> dict[str, float | None]:
+        """The area and the price of the machine where fields have these values."""
+        return self._machine_figures(self._price(values))
+
+    def _machine_figures(self, found: _Priced) -> dict[str, float | None]:
+        return dict(zip(OF_MACHINE, (found.area_mm2, found.cost_usd), strict=True))
+
+    def _price(self, values: Mapping[str, float]) -> _Priced:
+        rates = {field: value for field, value in values.items() if field in self._rates}
+        key = tuple(sorted(rates.items()))
+        if key not in self._known:
+            prices, instances = self._machine.prices, Instances.of(self._machine)
+            prices = prices.with_rates(rates) if rates else prices
+            draws = instances.draws(prices)
+            each = Counter[int]()
+            for draw in draws:
+                each[draw.nw] += draw.count
+            self._known[key] = _Priced(tuple(each.items()), *find_price(instances, prices, draws))
+        return self._known[key]

@@ -1,0 +1,72 @@
+"""Peak power: what the parts of a machine draw if each works at its full rate, all at once.
+
+It is a bound that no run reaches. An engine draws its dearest action at the rate of its figures, a memory its dearer direction,
+a link its bandwidth, a router what all links into it bring. Commands have no rate and are left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.energy.byte_prices import NO_ACTION, find_byte_prices
+from kernbench.energy.static import Instances
+from kernbench.machine.dies import Die, find_dies
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
+BOTH_WAYS = ("read_byte", "write_byte")  # actions of one part that go on at once
+SINGLY = "job", "transfer", "tlb", "sram_byte", "hbm_byte"  # actions without a rate of their own
+
+
+class Peak(NamedTuple):
+    """The dynamic peak of the parts of a name on one die, W; die None: on the board."""
+
+    die: Die | None
+    part: str
+    watts: float
+
+
+def list_peaks(machine: Machine) -> list[Peak]:
+    """The peaks of all parts; links under the part that prices them."""
+    found: defaultdict[tuple[Die | None, str], float] = defaultdict(float)
+    dies = find_dies(machine)
+    of_node = [None if die < 0 else dies.dies[die] for die in dies.of_node.tolist()]
+    for die, part, count in Instances.of(machine).counts:
+        found[die, part] += count * _engine_w(machine, part)
+    prices = find_byte_prices(machine)
+    parts = [part for part, _ in prices.actions]
+    link_w = machine.edge_gbs * prices.edge_aj * 1e-9
+    for edge in np.flatnonzero((prices.edge != NO_ACTION) & (link_w > 0)).tolist():
+        found[of_node[machine.edge_src[edge]], parts[prices.edge[edge]]] += float(link_w[edge])
+    into = np.zeros(machine.node_count)
+    np.add.at(into, machine.edge_dst, machine.edge_gbs)
+    for node in np.flatnonzero(prices.node != NO_ACTION).tolist():
+        action = prices.node[node]
+        found[of_node[node], parts[action]] += float(into[node] * prices.price_aj[action] * 1e-9)
+    for node, terminal in machine.terminals.items():
+        dearer = max(prices.read[node], prices.write[node], key=lambda action: prices.of(np.array([action]))[0])
+        if dearer != NO_ACTION:
+            fs = int(machine.stations.fs_per_flit[terminal.first_station])
+            gbs = terminal.stripes * machine.flit_bytes * FS_PER_NS / fs
+            found[of_node[node], parts[dearer]] += float(gbs * prices.price_aj[dearer] * 1e-9)
+    return [Peak(die, part, watts) for (die, part), watts in found.items() if watts]
+
+
+def _engine_w(machine: Machine, part: str) -> float:
+    """The peak of one part whose figures say how long an action takes."""
+    prices = machine.prices.parts.get(part)
+    if prices is None:
+        return 0.0
+    watts: dict[str, float] = {}
+    for action, price in prices.energy.items():
+        fs = machine.figures.get(f"{part}.{action}", 0)
+        if price and fs and action not in SINGLY:
+            watts[action] = price / fs * W_PER_AJ_FS
+    both = sum(watts.pop(action, 0.0) for action in BOTH_WAYS)
+    return both + max(watts.values(), default=0.0)

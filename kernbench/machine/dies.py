@@ -1,0 +1,53 @@
+"""Dies of machines: the die of each part, and how large each is. A family says it of its own (`<family>.dies`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kernbench.machine.families.registry import FAMILIES
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+
+class Die(NamedTuple):
+    """A die: its kind, its name, and the package that it is in."""
+
+    kind: str
+    name: str
+    package: str
+
+
+class DieSize(NamedTuple):
+    """The size of a kind of die, and the lengths of its edges by what the names of ports there begin with."""
+
+    mm2: float
+    shores_mm: Mapping[str, float]
+
+
+class Dies(NamedTuple):
+    """The dies of a family: sizes by kind, of a checked topology, where it gives them; the die of a node by its name.
+
+    A switch or a host is on no die but on the board.
+    """
+
+    sizes: Callable[[Any], Mapping[str, DieSize]]
+    find: Callable[[str], Die | None]
+
+
+class MachineDies(NamedTuple):
+    """The dies of one machine: all of them, and int32[node] the die of each node, -1 on the board."""
+
+    dies: tuple[Die, ...]
+    of_node: np.ndarray
+
+
+def find_dies(machine: Machine) -> MachineDies:
+    """The dies of a machine, in the order of its nodes."""
+    find, number = FAMILIES[machine.family].dies.find, dict[Die, int]()
+    found = [find(name) for name in machine.node_name]
+    of_node = [-1 if die is None else number.setdefault(die, len(number)) for die in found]
+    return MachineDies(tuple(number), np.array(of_node, np.int32))

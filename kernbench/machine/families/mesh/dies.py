@@ -1,0 +1,18 @@
+"""The die of a `mesh` machine: all of it is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernbench.machine.dies import Die, Dies, DieSize
+
+
+def _sizes(_spec: Any) -> dict[str, DieSize]:
+    return {}
+
+
+def _find(_node: str) -> Die:
+    return Die("chip", "chip", "chip")
+
+
+DIES = Dies(_sizes, _find)

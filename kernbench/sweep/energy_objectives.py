@@ -1,0 +1,76 @@
+"""Objectives in joules, watts, mm² and dollars: what lacks for one is said by sheet and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kernbench.errors import InputError
+from kernbench.library import show_path
+from kernbench.machine import load_machine
+from kernbench.modes import Mode
+from kernbench.sweep.row import OF_ENERGY, OF_MACHINE, OK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernbench.machine.machine import Machine
+    from kernbench.sweep.grid.grid import Grid
+    from kernbench.sweep.point import Point
+
+
+def check_objectives(grid: Grid, points: Sequence[Point]) -> None:
+    """Errors: InputError for an objective that no point can have a value of, before anything runs."""
+    energy = [one.column for one in grid.objectives if one.column in OF_ENERGY]
+    machine_figures = [one.column for one in grid.objectives if one.column in OF_MACHINE]
+    if energy and grid.mode in (Mode.ANALYTIC, Mode.AUTO):
+        raise InputError(f"objective {energy[0]} needs runs, and mode {grid.mode} bounds times alone; use mode hybrid")
+    if not (energy or machine_figures):
+        return
+    first = points[0]
+    machine = load_machine(first.topology, dict(first.overrides))
+    if energy and not _is_priced(machine):
+        raise InputError(
+            f"objective {energy[0]}: machine {machine.name} has no prices; give its sheets an energy block, as "
+            "models/README.md says"
+        )
+    for column in machine_figures:
+        _check_bill(machine, column)
+
+
+def check_rows(grid: Grid, table: Path) -> None:
+    """Errors: InputError if the points that ran lack the figure of an objective, with the sheet and the field."""
+    import polars
+
+    wanted = [one.column for one in grid.objectives if one.column in OF_ENERGY]
+    if not wanted:
+        return
+    rows = polars.scan_parquet(table).filter(polars.col("status") == OK).select(*wanted, "no_figures").collect()
+    for column in wanted:
+        lacking = rows.filter(polars.col(column).is_null())["no_figures"].drop_nulls()
+        if len(lacking):
+            raise InputError(f"objective {column}: {say_missing(grid, str(lacking[0]).split(', '))}")
+
+
+def say_missing(grid: Grid, fields: Iterable[str]) -> str:
+    """Which sheet lacks which figure."""
+    from kernbench.machine.sheets.field_values import show_topology
+
+    sheets = {part: show_path(shown.sheet) for part, shown in show_topology(grid.topology).parts.items()}
+    named = (f"{sheets.get(field.partition('.')[0], 'its sheet')} lacks {field.partition('.')[2]}" for field in fields)
+    return f"{', '.join(named)}; give it, with its unit and source"
+
+
+def _is_priced(machine: Machine) -> bool:
+    from kernbench.energy.run_energy import is_priced
+
+    return is_priced(machine)
+
+
+def _check_bill(machine: Machine, column: str) -> None:
+    from kernbench.energy.bill import find_bill
+
+    bill = find_bill(machine)
+    if getattr(bill, column) is None:
+        lacking = "; ".join(bill.missing) or "a die is larger than a wafer"
+        raise InputError(f"objective {column} of machine {machine.name}: {lacking}")

@@ -1,0 +1,46 @@
+"""`kernbench run --energy`, and the line of the summary."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner
+
+from kernbench.cli.main import kernbench
+
+
+def run(*words: str) -> str:
+    done = CliRunner().invoke(kernbench, ["run", "vector-add", "-t", "tiny", *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_summary_has_the_energy_of_a_run() -> None:
+    line = next(line for line in run().splitlines() if line.startswith("energy"))
+    assert " dynamic, " in line
+    assert "mean power" in line
+
+
+def test_bounds_are_shown_as_bounds() -> None:
+    line = next(line for line in run("--mode", "analytic").splitlines() if line.startswith("energy"))
+    assert "≥" in line
+    assert "at most" in line
+
+
+def test_energy_is_shown_by_all_that_it_goes_to() -> None:
+    text = run("--energy")
+    for title in ("dynamic energy by action", "by die", "dynamic energy by operation, and by line of the kernels"):
+        assert title in text
+    assert "(dies, where no part is)" in text
+    assert "tl.load" in text
+
+
+def test_json_adds_up() -> None:
+    found = json.loads(run("--energy", "--json"))
+    energy = found["energy"]
+    assert found["dynamic_aj"] == energy["dynamic_aj"] == sum(one["energy_aj"] for one in energy["actions"])
+    for groups in ("parts", "dies"):
+        assert sum(one["dynamic_aj"] + one["static_aj"] for one in energy[groups]) == energy["total_aj"]
+    for groups in ("operations", "lines", "launches"):
+        assert sum(one["dynamic_aj"] for one in energy[groups]) == energy["dynamic_aj"]
+    assert found["energy_j"] == energy["total_aj"] / 10**18
