@@ -7,13 +7,15 @@ import sys
 from benches.accuracy.approximations import APPROXIMATIONS
 from benches.accuracy.families import FAMILIES
 from benches.accuracy.page import PAGE, write_page
-from benches.accuracy.record import REFERENCE, Record, find_risen, of_approximation, of_family, read, write
+from benches.accuracy.record import REFERENCE, Record, find_risen, of_approximation, read, write
+from benches.accuracy.record import measure as measure_family
 
 
 def run(arguments: list[str]) -> int:
     """Exit status: 2 for an unknown name, 1 with `--check` if a mean error has risen.
 
-    With names only these families and approximations are measured; the others keep what the reference says of them.
+    With names only these families and approximations are measured; the others keep what the reference says of them, and so
+    do families whose data are not at hand.
     """
     check, names = "--check" in arguments, [one for one in arguments if one != "--check"]
     known_names = [*(one.name for one in FAMILIES), *(one.name for one in APPROXIMATIONS)]
@@ -22,6 +24,8 @@ def run(arguments: list[str]) -> int:
             print(f"error: there is no family {name!r}; known: {', '.join(known_names)}", file=sys.stderr)
             return 2
     known = read()
+    for family in (one for one in FAMILIES if not one.has_data() and one.name in (names or known_names)):
+        print(f"{family.name}: not run; {family.data} names no directory of its data")
     found = measure(names or known_names)
     for name, one in found["families"].items():
         print(
@@ -42,7 +46,7 @@ def run(arguments: list[str]) -> int:
 def measure(names: list[str]) -> Record:
     """Run the families and approximations of some names."""
     return {
-        "families": {one.name: of_family(one.run()) for one in FAMILIES if one.name in names},
+        "families": {one.name: measure_family(one) for one in FAMILIES if one.name in names and one.has_data()},
         "approximations": {one.name: of_approximation(one.run()) for one in APPROXIMATIONS if one.name in names},
     }
 

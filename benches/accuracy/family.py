@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import kernbench
+
+Overrides = Mapping[str, object]  # fields of a topology
 
 OUTLIER = 0.15  # an error that the page gives a reason for
 
@@ -28,6 +33,8 @@ class Rule(NamedTuple):
     texts: Sequence[str]
     sign: int  # 1: too slow, -1: too fast, 0: either
     why: str
+    guess: bool = True  # whether nothing shows it
+    changed: Mapping[str, object] = {}  # fields of the topology that show it: with these the errors are others
 
     def holds(self, point: Point) -> bool:
         """Whether a case is of this rule."""
@@ -36,7 +43,10 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Cases of one kind. `run` makes the points; `against` says whose figures they are, `command` repeats the line."""
+    """Cases of one kind. `run` makes the points, with fields of the topology that are changed; `command` repeats the line.
+
+    `against` says whose figures they are.
+    """
 
     name: str
     title: str
@@ -44,13 +54,18 @@ class Family:
     against: str
     command: str
     unknown: str
-    run: Callable[[], list[Point]]
+    run: Callable[[Overrides], list[Point]]
     rules: Sequence[Rule] = ()
     quick: bool = False  # in seconds: tests run it
+    data: str = ""  # the environment variable that names the directory of data that are not shipped
 
-    def reason(self, point: Point) -> str:
-        """Why a case is an outlier, or nothing if no rule says it."""
-        return next((rule.why for rule in self.rules if rule.holds(point)), "")
+    def has_data(self) -> bool:
+        """Whether the data of the family are at hand."""
+        return not self.data or bool(os.environ.get(self.data))
+
+    def find_rule(self, point: Point) -> Rule | None:
+        """The rule behind an outlier."""
+        return next((rule for rule in self.rules if rule.holds(point)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +77,15 @@ class Approximation:
     instead: str  # the finer model
     command: str
     run: Callable[[], list[Point]]
+
+
+def evaluating(
+    name: str, columns: tuple[str, str], words: Sequence[str], topology: str | None = None, **settings: Any
+) -> Callable[[Overrides], list[Point]]:
+    """What runs an evaluation: ours and theirs in two columns, the case of others."""
+
+    def run(changed: Overrides) -> list[Point]:
+        rows = kernbench.evaluate(name, topology, settings=settings, overrides=changed).table.to_dicts()
+        return [Point(" ".join(str(row[word]) for word in words), row[columns[0]], row[columns[1]]) for row in rows]
+
+    return run

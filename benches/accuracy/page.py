@@ -8,7 +8,7 @@ from typing import Any
 
 from benches.accuracy.approximations import APPROXIMATIONS
 from benches.accuracy.families import FAMILIES, image_of
-from benches.accuracy.family import OUTLIER, Family, Point
+from benches.accuracy.family import OUTLIER, Family, Point, Rule
 from benches.accuracy.record import Record
 
 DOCS = Path("docs")
@@ -20,7 +20,7 @@ INTRODUCTION = (
     "pairs whose order is right. No figure of a machine is fitted to any of these cases, except those that",
     "[the calibration](machine.md#calibration) names. `make accuracy` writes this page, its plots and",
     "`results/reference/accuracy.json`, where errors are tracked; `python -m benches.accuracy --check` fails if a mean error",
-    "has risen.",
+    "has risen. Why a case is an outlier is a *guess* unless a repeated command with other fields of the machine shows it.",
 )
 APPROXIMATE = (
     "Each of these is on purpose. Its size, the *gap*, is the time with the approximation over that of a finer model, less 1.",
@@ -69,26 +69,43 @@ def _section(family: Family, found: dict[str, Any]) -> str:
         f"## {family.title}",
         f"*Compared:* {family.compared}, with {family.against}. *Repeat:* `{family.command}`.",
         f"{found['points']} points: mean error {_share(found['mean'])}, median {_share(found['median'])}, worst "
-        f"{_share(found['worst'])}; {_share(found['ordered'])} of pairs in order.",
+        f"{_share(found['worst'])}; {_share(found['ordered'])} of pairs in order.{_tell_data(family, found)}",
         f"![Errors of {family.title.lower()}]({image_of(family).as_posix()})",
-        _outliers(family, found["cases"]),
+        _outliers(family, found),
         f"*Not known:* {family.unknown}",
     ]
     return "\n\n".join(line for line in lines if line)
 
 
-def _outliers(family: Family, cases: dict[str, float]) -> str:
-    by_reason = defaultdict[str, list[tuple[str, float]]](list)
-    for case, error in cases.items():
-        if abs(error) > OUTLIER:
-            by_reason[family.reason(Point(case, 1 + error, 1))].append((case, error))
-    if not by_reason:
+def _tell_data(family: Family, found: dict[str, Any]) -> str:
+    if not family.data:
+        return ""
+    return f" The data are not shipped: `{family.data}=DIR make accuracy` runs them, last on {found['measured_on']}."
+
+
+def _outliers(family: Family, found: dict[str, Any]) -> str:
+    errors, rules = defaultdict[str, list[float]](list), dict[str, Rule]()
+    for case, error in found["cases"].items():
+        rule = family.find_rule(Point(case, 1 + error, 1))
+        if abs(error) > OUTLIER and rule:
+            errors[rule.why].append(error)
+            rules[rule.why] = rule
+    if not errors:
         return ""
     rows = [
-        f"| {len(own)} | {min(error for _, error in own):+.0%} … {max(error for _, error in own):+.0%} | {reason} |"
-        for reason, own in by_reason.items()
+        f"| {len(own)} | {min(own):+.0%} … {max(own):+.0%} | {_reason(rules[why], found)} |"
+        for why, own in errors.items()
     ]
     return "\n".join([f"| errors above {OUTLIER:.0%} | from … to | why |", "|---|---|---|", *rows])
+
+
+def _reason(rule: Rule, found: dict[str, Any]) -> str:
+    """What a rule says, with what shows it, or as the guess that it is."""
+    if not rule.changed:
+        return f"a guess: {rule.why}" if rule.guess else rule.why
+    fields = " ".join(f"--set topology.{name}={value}" for name, value in rule.changed.items())
+    shown = found["shown"][rule.why]
+    return f"{rule.why}; with `{fields}` their mean goes from {shown['as it is']:+.0%} to {shown['changed']:+.0%}"
 
 
 def _approximations(record: Record) -> str:

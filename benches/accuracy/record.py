@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from benches.accuracy.family import Point
+from benches.accuracy.family import OUTLIER, Family, Point, Rule
 from kernbench.evaluation.measured import find_errors
 
 REFERENCE = Path("results/reference/accuracy.json")
@@ -15,6 +17,28 @@ DIGITS = 4  # of errors, which are shares
 RISE = 0.001  # of a mean error, from which on it is flagged
 
 Record = dict[str, dict[str, dict[str, Any]]]
+
+
+def measure(family: Family) -> dict[str, Any]:
+    """Run a family, and the experiments that show why cases are outliers; of data that are not shipped the date is kept."""
+    points = family.run({})
+    shown = {rule.why: found for rule in family.rules if rule.changed and (found := _show(family, rule, points))}
+    return {
+        **of_family(points),
+        **({"measured_on": f"{date.today():%Y-%m-%d}"} if family.data else {}),
+        **({"shown": shown} if shown else {}),
+    }
+
+
+def _show(family: Family, rule: Rule, points: Sequence[Point]) -> dict[str, float] | None:
+    """The mean errors of the outliers of a rule as they are, and with the fields that the rule changes."""
+    own = {point.case for point in points if abs(point.error) > OUTLIER and family.find_rule(point) is rule}
+    if not own:
+        return None
+    return {
+        name: round(fmean(point.error for point in found if point.case in own), DIGITS)
+        for name, found in (("as it is", points), ("changed", family.run(rule.changed)))
+    }
 
 
 def of_family(points: Sequence[Point]) -> dict[str, Any]:
