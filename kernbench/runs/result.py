@@ -88,6 +88,9 @@ class RunResult:
     warnings: tuple[str, ...] = ()  # sentences on races and on what is missing, of a Tanto program
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
+    kernel_launches: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # of Triton files and kernels: kernel, line, grid, ns, arguments
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
 
     def __getstate__(self) -> dict[str, Any]:
@@ -247,6 +250,7 @@ class RunResult:
             "warnings": list(self.warnings),
             "request": self.request and dict(self.request),
             "collectives": [dict(one) for one in self.collectives],
+            "kernel_launches": [dict(one) for one in self.kernel_launches],
         }
 
 
