@@ -53,6 +53,18 @@ def permit(folders: Iterable[Path], digests: Iterable[str]) -> dict[str, str]:
     return {PERMITTED: json.dumps(told)}
 
 
+def read_permitted(path: Path, what: str) -> bytes:
+    """The text of a file that is to run. Errors: InputError for one that cannot be read, or that this process may not run."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {what} {show_path(path)}: {error.strerror}") from error
+    if is_read(path):
+        raise InputError(f"{what} {show_path(path)} would have to run, and to look at what there is runs nothing")
+    _check_permitted(path, text, what)
+    return text
+
+
 def _check_permitted(path: Path, text: bytes, what: str) -> None:
     """Errors: InputError for a file that this process may not run."""
     if (told := os.environ.get(PERMITTED)) is None or is_shipped_code(path):
@@ -80,13 +92,7 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
     module = ModuleType(f"kernbench_{kind}.{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and models look the module of their class up
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {what} {show_path(path)}: {error.strerror}") from error
-    if is_read(path):
-        raise InputError(f"{what} {show_path(path)} would have to run, and to look at what there is runs nothing")
-    _check_permitted(path, text, what)
+    text = read_permitted(path, what)
     try:
         with uncover_interruption():
             exec(compile(text, path, "exec"), module.__dict__)

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 MOST_COLLECTIVES = 6
 
 
-def summary_tables(result: RunResult) -> list[TextTable]:
-    """The summary of a run of a bench."""
-    return [list_table(result_lines(result.to_dict()))]
+def summary_tables(result: RunResult, *, states_numbers: bool = True) -> list[TextTable]:
+    """The summary of a run of a bench, or of a program that states no numbers to check."""
+    lines = result_lines(result.to_dict())
+    return [list_table([line for line in lines if states_numbers or line[0] != "numbers"])]
 
 
 def result_lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:

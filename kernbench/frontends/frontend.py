@@ -6,7 +6,7 @@ The record is light: the list of front-ends is read at each press of Tab. What r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -184,6 +184,10 @@ class FrontEnd:
     options: frozenset[str] = field(default_factory=frozenset[str])  # what a run takes of live, device and op limit
     pictures: str = ""  # the module of `report` that draws its runs, with `draw_run(result)`
     suffixes: tuple[str, ...] = ()  # of its files, for Tab
+    inside: Callable[[str], Iterable[str]] = lambda _begun: ()  # programs of a file whose name is begun, for Tab
+    parameters_of: Callable[[str], Mapping[str, tuple[str, ...]]] = (
+        lambda _name: {}
+    )  # of one that `names` has not, for Tab
 
     def find(self, name: Name, values: Values | None = None) -> Workload:
         """One of its programs. Errors: InputError for a name of none."""

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError, KernBenchError
-from kernbench.frontends import benches, measured_graphs, tanto_programs, task_graphs, traffic, triton_files
+from kernbench.frontends import (
+    benches,
+    measured_graphs,
+    tanto_programs,
+    task_graphs,
+    traffic,
+    triton_files,
+    triton_kernels,
+)
 from kernbench.runs.declared_benches import read_declared
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
         tanto_programs.FRONT_END,
         traffic.FRONT_END,
         triton_files.FRONT_END,
+        triton_kernels.FRONT_END,
         benches.TANTO,
         benches.FRONT_END,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from kernbench import library
@@ -15,16 +16,22 @@ _IMPORTS = re.compile(r"^\s*(?:import|from)\s+triton\b", re.MULTILINE)
 _BENCH = re.compile(r"^@(?:\w+\.)?bench\b", re.MULTILINE)
 
 
+def imports_triton(path: Path) -> bool:
+    """Whether a path is a Python file that imports Triton."""
+    return bool(_IMPORTS.search(_read(path)))
+
+
 def is_triton_file(name: str) -> bool:
     """Whether a name is a Python file that imports Triton and has no bench."""
-    path = Path(name)
-    if path.suffix != ".py" or not library.is_file(path):
-        return False
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError):
-        return False
-    return bool(_IMPORTS.search(text)) and not _BENCH.search(text)
+    return imports_triton(Path(name)) and not _BENCH.search(_read(Path(name)))
+
+
+def _read(path: Path) -> str:
+    """The text of a Python file; none of what is no such file."""
+    if path.suffix == ".py" and library.is_file(path):
+        with suppress(OSError, UnicodeDecodeError):
+            return path.read_text()
+    return ""
 
 
 def name_files(name: str, parameters: Mapping[str, object]) -> Files:

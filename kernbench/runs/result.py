@@ -99,6 +99,9 @@ class RunResult:
     ] = ()  # sentences: races and what is missing, of a Tanto program; long waits, of a task graph
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
+    kernel_launches: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # of Triton files and kernels: kernel, line, grid, ns, arguments
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
     dynamic_aj: int | None = None  # None: no sheet of the machine has a price
     static_aj: int | None = None
@@ -290,6 +293,7 @@ class RunResult:
             "warnings": list(self.warnings),
             "request": self.request and dict(self.request),
             "collectives": [dict(one) for one in self.collectives],
+            "kernel_launches": [dict(one) for one in self.kernel_launches],
         }
 
 

@@ -32,7 +32,8 @@ Target = str | Path | Mapping[str, Any] | Callable[..., object]
 BENCH = "bench:"  # before the name of a bench that a grid has too
 CHANGED = "-set"  # after the name of a grid whose values are replaced
 _BENCH_FILE = re.compile(r".*\.(py|json)(:[^/\\]+)?")
-_PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]*))\s*(?:,|$)""")
+_BRACKETS = r"\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\]"  # whose commas separate nothing
+_PART = re.compile(rf"""\s*(?:"([^"]*)"|'([^']*)'|((?:{_BRACKETS}|[^,(\[])*))\s*(?:,|$)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def read_request(target: Target, request: Request) -> RequestedGrid:
 
 
 def read_values(text: str, *, numbers: bool) -> Value | list[Value] | dict[str, str]:
-    """The values of `64`, `64,128` or `16:128:x2`, as a grid has them; a quoted part is one text.
+    """The values of `64`, `64,128` or `16:128:x2`, as a grid has them; a quoted part is one text, and so is `f(a, b)`.
 
     Without `numbers` the parts are texts. Errors: ValueError for a part that is empty, or a range without values.
     """

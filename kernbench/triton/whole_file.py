@@ -22,7 +22,7 @@ from kernbench.triton.host_arrays import HostMemory, is_tensor
 from kernbench.triton.language.jit import Bound, KernelOnGrid, launching
 from kernbench.triton.language.memory_of_launch import Memory
 from kernbench.triton.language.modules import importable
-from kernbench.user_modules import line_of, raised
+from kernbench.user_modules import line_of, raised, read_permitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ def run_file(
 
     Errors: InputError, RunError with the file's line.
     """
+    read_permitted(path, "Triton file")
     run = FileRun()
     take = launch or (lambda *given: run.launches.append(compute(*given)))
     name = "__main__" if call is None else f"kernbench_triton_file.{path.stem}"

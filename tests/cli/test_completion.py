@@ -95,11 +95,25 @@ def test_a_bench_file_is_read_not_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert complete("run", "zz-own", "--set", "n") == ["n="]
 
 
+KERNELS = "import triton\n@triton.jit\ndef add(x_ptr, n, BLOCK: triton.constexpr):\n    pass\n"
+
+
+def test_kernels_of_a_file_complete_and_their_arguments(tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(KERNELS)
+    assert complete("run", f"{file}:") == [f"{file}:add"]
+    assert complete("run", f"{file}:add", "--arg", "") == [
+        f"{name}=" for name in ("grid", "num_stages", "config", "order", "dealing", "x_ptr", "n", "BLOCK")
+    ]
+    assert complete("run", f"{file}:add", "--set", "BL") == ["BLOCK="]
+
+
 def test_bash_completes_both_sides_of_an_assignment(tmp_path: Path) -> None:
     """A bash that splits words at "=", and one process without numpy for each Tab once the fields are known."""
     program = tmp_path / "kernbench"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kernbench "$@"\n')
     program.chmod(0o755)
+    (tmp_path / "kernels.py").write_text(KERNELS)
     script = f"""
     eval "$({COMPLETION}=bash_source kernbench)"
     compopt() {{ :; }}
@@ -111,12 +125,15 @@ def test_bash_completes_both_sides_of_an_assignment(tmp_path: Path) -> None:
     try kernbench run vector-add --set topology.flow_control = c
     try kernbench run vector-add --set topology.flow_control =
     try kernbench sh
+    try kernbench run {tmp_path}/kernels.py : a
+    try kernbench run {tmp_path}/kernels.py : add --arg B
     """
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120, cwd=ROOT
     )
-    assert done.stdout.splitlines() == ["topology.flow_control=", "credit", "unbounded credit", "show"], done.stderr
+    offered = ["topology.flow_control=", "credit", "unbounded credit", "show", "add", "BLOCK="]
+    assert done.stdout.splitlines() == offered, done.stderr
 
 
 def test_zsh_gets_no_space_behind_what_goes_on() -> None:

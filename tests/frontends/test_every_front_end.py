@@ -91,6 +91,11 @@ CASES = {
         "k.py", "tiny", ("call=go",), "call=go,again", kind="triton-file",
         refused={"listed": "a Triton file is a file (.py) without a name to list; kernbench show FILE shows one"},
     ),
+    "triton-kernel": Case(
+        "k.py:add", "tiny", ("grid=cdiv(n, BLOCK)", "x_ptr=f16[n]", "y_ptr=f16[n]:zeros", "n=64", "BLOCK=32"), "BLOCK=16,32",
+        typed="k.py:", kind="triton-kernel",
+        refused={"listed": "a Triton kernel is a file (.py) without a name to list; kernbench show FILE shows one"},
+    ),
     "traffic": Case(
         "uniform", "mesh_8x8", ("window=100",), "load=0.1,0.2", "unif", "pattern",
         refused=dict.fromkeys(("run", "explained", "what_if", "traced", "repeated"), NO_PROGRAM),
@@ -248,9 +253,11 @@ def test_options_that_mean_nothing_are_refused(front_end: str, option: str, caps
 
 
 def test_python_files_are_code_to_the_viewer() -> None:
-    for case in (CASES[name] for name in FRONT_ENDS if CASES[name].program.endswith(".py")):
+    for case in (CASES[name] for name in FRONT_ENDS if ".py" in CASES[name].program):
         files = find_front_end(case.program).files_of(case.program, {})
-        assert files == [(CODE, Path(case.program))], "else a viewer would run what it was sent as it reads data"
+        assert files == [(CODE, Path(case.program.partition(":")[0]))], (
+            "else a viewer would run what it was sent as it reads data"
+        )
 
 
 @pytest.mark.slow

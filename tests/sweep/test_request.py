@@ -39,6 +39,8 @@ def refusal(*arguments: object, **named: object) -> str:
         ("ref_ref,load_ref", False, ["ref_ref", "load_ref"]),
         ("0.1:0.3:0.1", False, "0.1:0.3:0.1"),
         ("'0.1,0.2'", False, "0.1,0.2"),
+        ("cdiv(M, B) * cdiv(N, B), 4", False, ["cdiv(M, B) * cdiv(N, B)", "4"]),
+        ("f16[M, N]", False, "f16[M, N]"),
         ('""', False, ""),
         ("null", True, "null"),
     ],

@@ -164,3 +164,12 @@ def test_a_file_that_fails_is_told_with_its_line(tmp_path):
         run_file(write(tmp_path, "def go():\n    raise ValueError('no')\n"), "go")
     with pytest.raises(InputError, match=r"has no function 'gone'; did you mean 'go'"):
         run_file(write(tmp_path, "def go(): pass\n"), "gone")
+
+
+def test_a_process_that_may_not_run_a_file_does_not(tmp_path, monkeypatch):
+    file = write(tmp_path, "raise SystemExit('it ran')\n")
+    monkeypatch.setenv("KERNBENCH_CODE", '{"folders": [], "sha256": []}')
+    with pytest.raises(
+        InputError, match=r"Triton file .*kernels\.py stands in no folder whose files the viewer may run"
+    ):
+        run_file(file)

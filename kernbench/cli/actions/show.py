@@ -17,7 +17,7 @@ from kernbench.cli.show.cost import show_cost
 from kernbench.cli.show.machine import show_difference, show_machine, show_sheet
 from kernbench.cli.show.sweep import show_sweep
 from kernbench.errors import InputError, shorten, suggest
-from kernbench.frontends.registry import list_kinds
+from kernbench.frontends.registry import find_front_end, list_kinds
 from kernbench.frontends.shown import Shown
 from kernbench.library import exists, is_file, is_path
 from kernbench.text import join_lines
@@ -90,7 +90,7 @@ def _kinds(name: str) -> list[str]:
     if is_path(name) or (path.suffix in (".py", ".yaml", ".json") and is_file(path)):
         if not exists(path):
             raise InputError(f"no such file: {shorten(path)}; give a path, or a name of `kernbench list`")
-        return kinds_of_file(path)
+        return [find_front_end(name).kind] if path != Path(name) else kinds_of_file(path)
     bare = path.stem if path.suffix in (".py", ".yaml") else name
     known = {kind: names_of(kind) for kind in KINDS}
     found = [kind for kind, names in known.items() if bare in names]

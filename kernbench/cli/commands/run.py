@@ -9,6 +9,7 @@ import click
 from kernbench.cli.commands import options
 from kernbench.cli.commands.program_help import ProgramCommand
 from kernbench.cli.names import completion
+from kernbench.errors import InputError
 from kernbench.modes import RUN_MODES
 
 
@@ -45,6 +46,17 @@ from kernbench.modes import RUN_MODES
     help="Say where the energy went: by part and action, die, operation, launch and kernel line.",
 )
 @click.option("--call", help="Of a file of Triton, the function to call; without it the file runs as a program.")
+@click.option(
+    "--grid", metavar="X[,Y[,Z]]", help="Of a kernel of Triton, FILE.py:KERNEL: its programs along each axis."
+)
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of a kernel of Triton, an argument: M=256, a_ptr=f16[M, 512], stride_am=512; may be repeated.",
+    shell_complete=completion.arguments,
+)
 @options.TIME_LIMIT
 @options.OP_LIMIT
 @options.TRACE
@@ -55,12 +67,17 @@ from kernbench.modes import RUN_MODES
 def command(**given: Any) -> int:
     """Run PROGRAM on a machine; say how long it takes, why so long and whether its numbers are right.
 
-    PROGRAM is a name or an index of `kernbench list`, or a file: a bench, a task graph, a Tanto program or a measured graph.
+    PROGRAM is a name or an index of `kernbench list`, or a file: a bench, a task graph, a Tanto program, a measured graph, a
+    file of Triton, or FILE.py:KERNEL for one of its kernels.
     Several Tanto programs run in turn on one chip, which keeps its buffers. `kernbench run PROGRAM --help` explains its
     parameters.
     """
     from kernbench.cli.actions.run import Asked, run
 
-    if (call := given.pop("call")) is not None:
-        given["assignments"] = (*given["assignments"], f"call={call}")
+    brief = {name: given.pop(name) for name in ("call", "grid")}  # options for parameters
+    named = [f"{name}={value}" for name, value in brief.items() if value is not None]
+    arguments: tuple[str, ...] = given.pop("arguments")
+    if wrong := next((one for one in arguments if not all(one.partition("="))), None):
+        raise InputError(f"--arg takes NAME=VALUE, such as M=256 or a_ptr=f16[M,512], and got {wrong!r}")
+    given["assignments"] = (*given["assignments"], *named, *arguments)
     return run(Asked(**given))

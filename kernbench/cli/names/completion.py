@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,10 +32,11 @@ from kernbench.user_modules import looking
 TOPOLOGY = "topology."
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 _KEPT = 16  # files of fields
+_SPLITS = ("=", ":")  # at which bash splits words
 
 
 class Bash(BashComplete):
-    """Completion in bash, which splits words at "=": they are put together again, and no space follows "=" and "."."""
+    """Completion in bash, which splits words at "=" and ":": they are put together again; no space follows "=" and "."."""
 
     name = "bash"
     source_template = BashComplete.source_template.replace(
@@ -46,17 +48,19 @@ class Bash(BashComplete):
     def get_completion_args(self) -> tuple[list[str], str]:
         """The words before the cursor and the one at it, `path=value` as one word."""
         args, incomplete = super().get_completion_args()
-        if incomplete == "=":
-            args, incomplete = [*args, "="], ""
-        if len(args) > 1 and args[-1] == "=":
-            return args[:-2], f"{args[-2]}={incomplete}"
-        return args, incomplete
+        words = list[str]()
+        for word in [*args, incomplete]:
+            if words and (word in _SPLITS or words[-1].endswith(_SPLITS)):
+                words[-1] += word
+            else:
+                words.append(word)
+        return words[:-1], words[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """The type of an item and what bash puts in place of its word, which begins behind the last "="."""
+        """The type of an item and what bash puts in place of its word, which begins behind "=" or ":"."""
         kind = "open" if item.type == "plain" and item.value.endswith(("=", ".")) else item.type
-        head, equals, value = item.value.partition("=")
-        return f"{kind},{value if value else head + equals}"
+        value = re.split("[=:]", item.value, maxsplit=1)[-1]
+        return f"{kind},{value or item.value}"
 
 
 class Zsh(ZshComplete):
@@ -86,7 +90,9 @@ def programs(_context: click.Context, _parameter: click.Parameter, incomplete: s
     runs = [one for one in FRONT_ENDS.values() if one.runs]
     suffixes = dict.fromkeys(suffix for one in runs for suffix in one.suffixes)
     named = dict.fromkeys(name for one in reversed(runs) for name in one.names())
-    return [*_items(named, incomplete), *(item for suffix in suffixes for item in _files(incomplete, suffix))]
+    inside = [name for one in runs for name in one.inside(incomplete)]
+    files = [item for suffix in suffixes for item in _files(incomplete, suffix)]
+    return [*_items([*named, *inside], incomplete), *files]
 
 
 def topologies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -152,6 +158,11 @@ def assignments(context: click.Context, _parameter: click.Parameter, incomplete:
     return _items([f"{path}=" for path in values], incomplete)
 
 
+def arguments(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`name=` of the arguments of a kernel, for `--arg`."""
+    return _items([f"{name}=" for name in _find_asked(context).values], incomplete)
+
+
 def varied(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """`field=` of the topology, for `--vary`."""
     return _items([f"{path}=" for path in _fields(_find_asked(context).topology)], incomplete)
@@ -215,7 +226,7 @@ def _read_grid(name: str) -> Mapping[str, object]:
 def _find_workload(name: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
     """The machine that a program usually has, and its parameters; the default machine for an unknown name."""
     found = find_front_end(name)
-    return found.machine, found.names().get(name, {})
+    return found.machine, found.names().get(name) or found.parameters_of(name)
 
 
 def _first(context: click.Context, argument: str) -> str:

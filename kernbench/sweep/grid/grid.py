@@ -15,13 +15,13 @@ from typing import Any
 
 from kernbench import library
 from kernbench.errors import InputError, suggest
+from kernbench.expression import Condition, Expression
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import check
 from kernbench.schema.yaml import Mark, Marked, load, mark_tree
 from kernbench.sweep.grid.axis import Span, Value
 from kernbench.sweep.grid.axis_schema import AxisSpec
-from kernbench.sweep.grid.expression import Condition, Expression
 from kernbench.sweep.grid.grid_schema import DRAWN, GridSpec
 from kernbench.sweep.row import BENCH_COLUMNS, TRAFFIC_COLUMNS
 

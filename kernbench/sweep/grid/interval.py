@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernbench.expression import Expression
 from kernbench.python_text import parse_expression
-from kernbench.sweep.grid.expression import Expression
 
 _SLACK = 1e-12  # of powers, which are not rounded the same way everywhere
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.expression import Expression
 from kernbench.modes import Mode
-from kernbench.sweep.grid.expression import Expression
 from kernbench.sweep.grid.grid import Objective, Rule
 from kernbench.sweep.grid.interval import Interval, find_interval, unknown
 from kernbench.sweep.row import BOUND, FEASIBLE, LOWER, OK, UPPER, VERSUS

@@ -123,6 +123,11 @@ def named(name: str) -> dtype:
 NAMES = tuple(_NAMES)
 
 
+def shorts() -> tuple[str, ...]:
+    """The element types of device tensors that Triton has, by their short names."""
+    return tuple(_NAMES.values())
+
+
 def of_short(short: str) -> dtype:
     """The type of Triton for an element type of a device tensor."""
     return named(next(name for name, one in _NAMES.items() if one == short))

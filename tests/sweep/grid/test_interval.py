@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernbench.sweep.grid.expression import Condition, Expression
+from kernbench.expression import Condition, Expression
 from kernbench.sweep.grid.interval import Interval, find_interval
 
 FORMULAS = [

@@ -1,4 +1,4 @@
-"""Expressions over parameter names: arithmetic and comparison, nothing else.
+"""Expressions over parameter names: arithmetic, comparison and `cdiv(a, b)`, a quotient rounded up; nothing else.
 
 The text is parsed by Python's own parser and lowered, node by node, from a short list of what is allowed, to closures;
 whatever is not on the list is refused with its text. Nothing is ever given to `eval`, and the few operators whose cost
@@ -99,6 +99,8 @@ class Expression:
                 return self._lower_name(node)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
                 return _binary(ARITHMETIC[type(op)], self._lower(left), self._lower(right))
+            case ast.Call(func=ast.Name(id="cdiv"), args=[left, right], keywords=[]):
+                return _binary(lambda a, b: -(-a // b), self._lower(left), self._lower(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 value_of = self._lower(operand)
                 return lambda names: -_number(value_of(names))
@@ -114,8 +116,8 @@ class Expression:
                 return lambda names: [member(names) for member in members]
             case _:
                 raise ValueError(
-                    f"{ast.unparse(node)!r} is not allowed in {self.text!r}; use parameter names, numbers, + - * / // % **, "
-                    "comparisons, in, and, or, not"
+                    f"{ast.unparse(node)!r} is not allowed in {self.text!r}; use parameter names, numbers, + - * / // % ** "
+                    "cdiv(), comparisons, in, and, or, not"
                 )
 
     def _lower_name(self, node: ast.expr) -> Lowered:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench.sweep.grid.expression import Condition, Expression
+from kernbench.expression import Condition, Expression
 
 NAMES = {"M": 64, "N": 128, "dtype": "f16", "topology.hbm.channel_gbs": 32.0, "fast": True}
 
@@ -21,6 +21,7 @@ NAMES = {"M": 64, "N": 128, "dtype": "f16", "topology.hbm.channel_gbs": 32.0, "f
         ("dtype in ['f16', 'f32']", True),
         ("dtype not in ('f16', 'f32')", False),
         ("dtype != 'bf16'", True),
+        ("cdiv(N + 1, M) == 3", True),
         ("fast", True),
         ("not fast", False),
     ],
@@ -33,7 +34,7 @@ def test_a_condition_knows_its_names() -> None:
     assert Condition("M < 2 * topology.hbm.channel_gbs").names == {"M", "topology.hbm.channel_gbs"}
 
 
-ALLOWED = "use parameter names, numbers, + - * / // % **, comparisons, in, and, or, not"
+ALLOWED = "use parameter names, numbers, + - * / // % ** cdiv(), comparisons, in, and, or, not"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,7 @@ ALLOWED = "use parameter names, numbers, + - * / // % **, comparisons, in, and, 
         ("[i for i in M]", f"'[i for i in M]' is not allowed in '[i for i in M]'; {ALLOWED}"),
         ("M[0] == 1", f"'M[0]' is not allowed in 'M[0] == 1'; {ALLOWED}"),
         ("(lambda: 1)", f"'lambda: 1' is not allowed in '(lambda: 1)'; {ALLOWED}"),
+        ("cdiv(M)", f"'cdiv(M)' is not allowed in 'cdiv(M)'; {ALLOWED}"),
         ("M & 1", f"'M & 1' is not allowed in 'M & 1'; {ALLOWED}"),
         ("(M + 1).real", "'(M + 1).real' is not a parameter's name in '(M + 1).real'"),
         ("M is 3", "'is' is not allowed in 'M is 3'; use =="),
