@@ -18,7 +18,7 @@ from kernbench.machine import load_machine
 from kernbench.machine.load import load_spec
 from kernbench.machine.overrides import TOPOLOGY
 from kernbench.machine.sheets.field_values import FieldValue, ShownTopology, show_topology
-from kernbench.machine.sheets.uncertainty import CHOSEN, is_chosen
+from kernbench.machine.sheets.uncertainty import CHOSEN, is_chosen, is_price
 from kernbench.schema.model import Model
 
 WIDE = 4.0  # how many times its value a figure without a range may be, or its value may be it
@@ -91,6 +91,8 @@ def choose_figures(
             raise InputError(f"unknown topology field {shorten(name)!r}{suggest(name, _akin(name, known))}")
         elif name in found and has_ends == "" and named.count(text) > 1:
             raise InputError(f"the field {name!r} is named twice; name it once")
+        elif is_price(name):
+            raise InputError(f"{name} cannot be fitted: it is a price, from which no time follows; name another field")
         else:
             given = _read_ends(topology, overrides, known[name], ends) if has_ends else known[name].range
             figure = _figure(known[name], given)
@@ -108,7 +110,7 @@ def choose_figures(
 
 def _add_chosen(shown: ShownTopology, varying: Collection[str], found: dict[str, Figure], left: list[LeftOut]) -> None:
     for one in shown.all_fields:
-        if not is_chosen(one.source) or one.path in found or _is_no_number(one):
+        if not is_chosen(one.source) or one.path in found or _is_no_number(one) or is_price(one.path):
             continue
         figure = _figure(one, one.range)
         if isinstance(figure, Figure) and one.range is None and one.path not in varying:

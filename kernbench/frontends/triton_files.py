@@ -27,7 +27,7 @@ def is_triton_file(name: str) -> bool:
 
 
 def _read(path: Path) -> str:
-    """The text of a Python file; none of what is no such file."""
+    """The text of a Python file; empty for any other file."""
     if path.suffix == ".py" and library.is_file(path):
         with suppress(OSError, UnicodeDecodeError):
             return path.read_text()

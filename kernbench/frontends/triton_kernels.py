@@ -75,7 +75,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def parameters_of(kernel: DeclaredKernel) -> dict[str, bool | int | float | str]:
-    """What a launch of a kernel takes, with defaults: an empty text where there is none."""
+    """What a launch of a kernel takes, with defaults: an empty text for a parameter without one."""
     own = {name: _plain(kernel.defaults.get(name)) for name in kernel.parameters}
     return {**dict.fromkeys(OF_LAUNCH, ""), **own}
 

@@ -205,6 +205,7 @@ def test_a_row_far_from_the_others_is_in_another_unit(tmp_path, monkeypatch):
         (["hbm.channels"], "hbm.channels cannot be fitted: it is a whole number, which a sweep varies"),
         (["mmu.model"], "mmu.model cannot be fitted: it is 'va', which is no number"),
         (["hbm.overhead_ns"], "hbm.overhead_ns cannot be fitted: it is 0 and has no range; give one"),
+        (["noc.energy.byte_pj=1..9"], "noc.energy.byte_pj cannot be fitted: it is a price, from which no time follows"),
         (["noc.gbs=1..3"], "noc.gbs got the range '1..3', and its value is 256 GB/s; give the least and the most"),
         (["noc.gbs=9"], "noc.gbs got '9'; give the ends of its range, as noc.gbs=100..400"),
         (["noc.gbs=-9..300"], "the range of noc.gbs: got -9, expected greater than or equal to 0.001"),

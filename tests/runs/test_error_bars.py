@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernbench.frontends.run import run_bench
+from kernbench.machine.sheets.field_values import show_topology
+from kernbench.machine.sheets.uncertainty import find_uncertain, is_price
 from kernbench.runs.error_bars import combine, find_error_bars
 from tests.machine.ranged import write_ranged
 
@@ -73,3 +75,8 @@ def test_effects_add_up_as_independent_ones():
     assert combine(100, [(97, 103), (96, 104), (100, 100)]) == (95, 105)
     assert combine(100, [(101, 104)]) == (100, 104)
     assert combine(100, []) == (100, 100)
+
+
+def test_prices_are_no_part_of_error_bars():
+    assert any(is_price(one.path) for one in show_topology("sip_2x4x4").all_fields)
+    assert not [name for name in find_uncertain("sip_2x4x4") if is_price(name)]

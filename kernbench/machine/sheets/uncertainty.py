@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 CHOSEN = "chosen"
+PRICES = frozenset(("energy", "silicon", "technology"))  # blocks of sheets, and the part that dies are made in
 SHARE = 0.2  # of a chosen figure without a range: how much less or more it may be
 
 
@@ -41,10 +42,12 @@ class UncertainFigure:
 def find_uncertain(topology: str | Path, overrides: Mapping[str, object] | None = None) -> dict[str, UncertainFigure]:
     """The uncertain figures of a topology by their fields: numbers, but for chosen ones that are 0 and have no range.
 
+    Prices (energy, area, money) are left out: no time follows from them.
+
     Errors: InputError as `load_machine`.
     """
     found = (_read(one) for one in show_topology(topology, overrides).all_fields)
-    return {one.field: one for one in found if one is not None}
+    return {one.field: one for one in found if one is not None and not is_price(one.field)}
 
 
 def uncertain_of(machine: Machine) -> dict[str, UncertainFigure]:
@@ -57,6 +60,11 @@ def uncertain_of(machine: Machine) -> dict[str, UncertainFigure]:
     fields = machine.origins().fields
     found = find_uncertain(machine.file, machine.overrides)
     return {name: one for name, one in found.items() if one.ranged or name in fields}
+
+
+def is_price(field: str) -> bool:
+    """Whether a field is a price of a part or of the technology, such as `hbm.energy.read_byte_pj`."""
+    return not PRICES.isdisjoint(field.split("."))
 
 
 def is_chosen(source: str) -> bool:
