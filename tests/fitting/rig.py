@@ -20,6 +20,7 @@ HIDDEN = {
     "ucie.gbs": 60.0,
     "ucie.overhead_ns": 21.0,
 }
+RATES = ("tflops_f16", "channel_gbs", "elements_f16", "gbs")
 RANGES = {
     "pe_math.elements_f16": (5, 300),
     "io_cpu.overhead_ns": (2, 300),
@@ -46,26 +47,33 @@ def write_flows(
     return file
 
 
+def measure(row: tuple[str, Mapping[str, object]], hidden: Mapping[str, float]) -> float:
+    """The time in ns of a bench with parameters, or of a flow alone."""
+    bench, parameters = row
+    if ":" in bench:
+        return run_flows(load_machine("tiny", hidden), parse_flows([bench])).latency_fs[0] / 1e6
+    return run_bench(bench, "tiny", parameters=parameters, overrides=hidden).latency_ns
+
+
 def write_benches(
     file: Path,
     rows: Sequence[tuple[str, Mapping[str, object]]],
     hidden: Mapping[str, float],
     noise: float = 0,
     seed: int = 1,
+    repeats: int = 1,
 ) -> Path:
-    """Measured benches as a file, with times in us; flows among them are rows (text, {})."""
+    """Measured benches as a file, times in us, each the mean of `repeats` measurements; flows are rows (text, {})."""
     rng = np.random.default_rng(seed)
-    machine = load_machine("tiny", hidden)
     names = sorted({name for _, parameters in rows for name in parameters})
     lines = [",".join(["bench", *names, "src", "dst", "kind", "time_us"])]
     for bench, parameters in rows:
         if ":" in bench:
             src, dst, nbytes, kind = (*bench.split(":"), "write")[:4]
-            time_ns = run_flows(machine, parse_flows([bench])).latency_fs[0] / 1e6
             cells = ["", *(nbytes if name == "bytes" else "" for name in names), src, dst, kind]
         else:
-            time_ns = run_bench(bench, "tiny", parameters=parameters, overrides=hidden).latency_ns
             cells = [bench, *(str(parameters.get(name, "")) for name in names), "", "", ""]
-        lines.append(",".join([*cells, f"{time_ns / 1000 * (1 + noise * rng.uniform(-1, 1)):.9f}"]))
+        time_ns = measure((bench, parameters), hidden) * (1 + noise * rng.uniform(-1, 1, repeats).mean())
+        lines.append(",".join([*cells, f"{time_ns / 1000:.9f}"]))
     file.write_text("\n".join(lines) + "\n")
     return file

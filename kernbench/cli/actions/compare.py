@@ -89,10 +89,18 @@ def _show(found: Comparison) -> None:
     for column in found.columns:
         for sentence in _sentences(found, column):
             say(sentence)
-    for line in _ratio(found):
+    for line in (*_certainty(found), *_ratio(found)):
         say(line)
     if path := found.moved_path():
         _show_path(path)
+
+
+def _certainty(found: Comparison) -> Iterable[str]:
+    """Whether what is uncertain of the machine could turn changes of latency around, of two sweeps with error bars."""
+    if found.turnable:
+        yield f"for what is uncertain of the machine, {found.turnable} of the changes of latency_ns may be the other way around"
+    elif found.turnable == 0:
+        yield "no range of an uncertain figure turns a change of latency_ns around"
 
 
 def _ratio(found: Comparison) -> Iterable[str]:
@@ -152,6 +160,7 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "columns": list(found.columns),
         "moved": _rows(found.moved()),
         "over": _rows(over),
+        **({} if found.turnable is None else {"turnable": found.turnable}),
         "critical_path": [{"kind": kind, "a_ns": a, "b_ns": b} for kind, a, b in found.moved_path()],
     }
 

@@ -34,7 +34,7 @@ from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.plan import Plan, plan_sweep
 from kernbench.sweep.point_traces import check_points, write_traces
 from kernbench.sweep.question import RESULTS
-from kernbench.sweep.results.error_bars import FILE, tell_ranking
+from kernbench.sweep.results.error_bars import read_ranking
 from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.results.pareto import best_point, pareto_front, rank_points
 from kernbench.sweep.results.sensitivity import find_sensitivities
@@ -179,7 +179,7 @@ def _show(
         say(gap, err=True)
     _show_results(table, objectives)
     told = [*tell_unequal_work(table, objectives), *tell_free(plan.grid, table, objectives)]
-    for sentence in [*told, *_tell_error_bars(plan, table, objectives)]:
+    for sentence in [*told, *_tell_ranking(plan, table, objectives)]:
         say(sentence)
     if result.decided:
         say(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
@@ -188,13 +188,9 @@ def _show(
     show_files({name: path for name, path in files.items() if path.suffix != ".png"})  # the PNG lies beside its SVG
 
 
-def _tell_error_bars(plan: Plan, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
+def _tell_ranking(plan: Plan, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     """Whether what is uncertain of the machine could turn the ranking around, of a sweep with error bars."""
-    if not plan.grid.error_bars:
-        return []
-
-    ranked = rank_points(table, objectives[0], RANKED)
-    return tell_ranking(polars.read_parquet(plan.directory / FILE), ranked, objectives[0])
+    return read_ranking(plan.grid, table, objectives[0], plan.directory, RANKED)
 
 
 def _show_stopped(plan: Plan) -> None:
@@ -243,7 +239,7 @@ def _summary(
         "free": find_free(plan.grid, table, objectives),
         "unequal_work": unequal and unequal._asdict(),
         "best": best[0] if best else None,
-        **({"ranking": _tell_error_bars(plan, table, objectives)} if plan.grid.error_bars else {}),
+        **({"ranking": _tell_ranking(plan, table, objectives)} if plan.grid.error_bars else {}),
         "front": pareto_front(table, objectives)["key"].to_list(),
         "sensitivity": [
             {

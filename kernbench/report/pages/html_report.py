@@ -50,11 +50,13 @@ def write_page(
     pictures: Mapping[str, Path],
     manifest: Mapping[str, Any],
     path: Path,
+    ranking: Sequence[str] = (),
 ) -> Path:
     """Write the page of a table; returns its path.
 
     `rows` are those that its views show (`choose_rows`), with the parameters that do not vary too. `manifest` is what
-    `sweep.json` says, `pictures` are SVG files by name. The page is the same for the same arguments.
+    `sweep.json` says, `pictures` are SVG files by name, `ranking` says how certain the order of the best points is. The
+    page is the same for the same arguments.
     Errors: InputError if it cannot be written.
     """
     first, *rest = summarise(grid, table, objectives)
@@ -65,7 +67,7 @@ def write_page(
         policy=_policy([program, boot], style),
         style=style,
         summary=_text(first),
-        sentences="".join(f"<li>{_text(sentence)}</li>" for sentence in [*rest, *list_values(table)]),
+        sentences="".join(f"<li>{_text(sentence)}</li>" for sentence in [*rest, *ranking, *list_values(table)]),
         left_out=_left_out(len(rows), len(table)),
         sensitivity=_sensitivities(found),
         pictures="".join(_picture(name, picture) for name, picture in pictures.items()),

@@ -46,14 +46,20 @@ def write_report(
     found: Sequence[Sensitivity],
     pictures: Mapping[str, Path],
     path: Path,
+    ranking: Sequence[str] = (),
 ) -> Path:
-    """Write the report; returns its path. Errors: InputError if it cannot be written."""
+    """Write the report; returns its path. `ranking`: how certain the order of its points is, in sentences.
+
+    Errors: InputError if it cannot be written.
+    """
     lines = [f"# {_line(grid.description or grid.name)}", "", *_summary(grid, table, objectives), ""]
     ranked = rank_points(table, objectives[0], MOST_ROWS)
     known = len(with_figure(answerable(table), objectives[0].column))
     others = tell_others(table, ranked, objectives[0])
     best = _points(table, ranked, objectives, known)
-    lines += _section("Best points", [*best, "", f"Of {count_results(table)}{others}."] if others else best)
+    told = [f"Of {count_results(table)}{others}."] if others else []
+    told += [f"{_line(sentence[0].upper() + sentence[1:])}." for sentence in ranking]
+    lines += _section("Best points", [*best, *(text for sentence in told for text in ("", sentence))])
     if len(objectives) > 1:
         front = pareto_front(table, objectives)
         lines += _section("Pareto front", _points(table, front, objectives, len(front)))

@@ -14,8 +14,9 @@ from kernbench.report.figures.parallel import plot_parallel
 from kernbench.report.figures.pareto import plot_pareto
 from kernbench.report.figures.plot import plot_latency
 from kernbench.report.pages.html_report import choose_rows, write_page
-from kernbench.report.pages.markdown_report import write_report
+from kernbench.report.pages.markdown_report import MOST_ROWS, write_report
 from kernbench.sweep.grid.grid import Grid
+from kernbench.sweep.results.error_bars import read_ranking
 from kernbench.sweep.results.file_names import MANIFEST
 from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.results.objectives import choose_objectives
@@ -76,10 +77,13 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
     paths["front"] = directory / "pareto.parquet"
     write_whole(paths["front"], find_rows(scan, front).write_parquet)
     pictures = {name: drawn[0] for name, drawn in plots.items() if drawn}
-    paths["report"] = write_report(grid, table, objectives, found, pictures, directory / "report.md")
+    ranking = read_ranking(grid, table, objectives[0], directory, MOST_ROWS)
+    paths["report"] = write_report(grid, table, objectives, found, pictures, directory / "report.md", ranking)
     rows = _read_page_rows(scan, choose_rows(table, objectives))
     manifest = read_manifest(directory / MANIFEST)
-    paths["page"] = write_page(grid, table, rows, objectives, found, pictures, manifest, directory / "report.html")
+    paths["page"] = write_page(
+        grid, table, rows, objectives, found, pictures, manifest, directory / "report.html", ranking
+    )
     return paths
 
 

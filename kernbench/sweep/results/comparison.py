@@ -22,6 +22,7 @@ from kernbench.schema.guards import is_list
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses, is_analytic
+from kernbench.sweep.results.error_bars import count_turnable, read_effects
 from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.row import BOUND, COLUMNS, OK
 from kernbench.text import plural
@@ -48,6 +49,7 @@ class Side:
     point: tuple[str, ...] | None = None  # of an evaluation, the columns that say which run a row is of
     settings: Mapping[str, object] = field(default_factory=dict[str, object])  # of an evaluation
     spent_ns: Mapping[str, float] | None = None  # critical path of an explained run, by class of part
+    effects: polars.DataFrame | None = None  # of a sweep with error bars, what uncertain figures do to each point
 
     @property
     def parameters(self) -> list[str]:
@@ -66,6 +68,7 @@ class Comparison:
       in B, and the change; where figures are bounds, also columns that end in `_bound_a` and `_bound_b`.
     - `only_a`, `only_b`: the points of one side alone.
     - `bounded_a`, `bounded_b`: how many points are in no pair because that side has bounds and the other simulated times.
+    - `turnable`: of two sweeps with error bars, how many changes of latency the ranges of uncertain figures could turn around.
     """
 
     a: Side
@@ -77,6 +80,7 @@ class Comparison:
     only_b: polars.DataFrame
     bounded_a: int
     bounded_b: int
+    turnable: int | None = None
 
     def __repr__(self) -> str:
         return (
@@ -197,7 +201,7 @@ def read_side(path: Path) -> Side:
         )
     try:
         if file.suffix == ".parquet":
-            side = Side(str(path), read_sealed_parquet(file), is_run=False)
+            side = Side(str(path), read_sealed_parquet(file), is_run=False, effects=read_effects(file.parent))
         else:
             side = read_summary(str(path), load_sealed_json(file))
         _check_types(side.table)
@@ -324,7 +328,26 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     only_a = a.join(b, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     only_b = b.join(a, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     telling = tuple(name for name in shared if len(pairs) and pairs[name].n_unique() > 1)
-    return Comparison(one, other, columns, telling, pairs, only_a, only_b, int(bounded_a.sum()), int(bounded_b.sum()))
+    return Comparison(
+        one,
+        other,
+        columns,
+        telling,
+        pairs,
+        only_a,
+        only_b,
+        int(bounded_a.sum()),
+        int(bounded_b.sum()),
+        _count_turnable(one, other, a.join(b, on=keys, how="inner", nulls_equal=True, suffix="_b")),
+    )
+
+
+def _count_turnable(one: Side, other: Side, both: polars.DataFrame) -> int | None:
+    """Of points whose latencies differ, how many the ranges could turn around; None without error bars on both sides."""
+    if one.effects is None or other.effects is None:
+        return None
+    changed = both.filter(both["latency_ns"] != both["latency_ns_b"])
+    return count_turnable(one.effects, other.effects, zip(changed["key"], changed["key_b"], strict=True))
 
 
 def _keyed(table: polars.DataFrame, against: polars.DataFrame, shared: Sequence[str]) -> polars.DataFrame:

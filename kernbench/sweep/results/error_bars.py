@@ -7,8 +7,9 @@ found again and shared between workers. What the grid itself varies is certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ from kernbench.sweep.execution.worker import find_structure
 from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.derived_columns import LATENCY
+from kernbench.sweep.results.pareto import rank_points
 from kernbench.sweep.row import OK
 
 if TYPE_CHECKING:
@@ -159,9 +161,40 @@ def tell_ranking(effects: polars.DataFrame, ranked: polars.DataFrame, objective:
     return [f"the ranking is not certain: for what is uncertain of the machine, {places} may be faster than the first"]
 
 
+def read_ranking(grid: Grid, table: polars.DataFrame, objective: Objective, directory: Path, most: int) -> list[str]:
+    """What `tell_ranking` says of the `most` best points of a sweep; nothing of one without error bars."""
+    if not grid.error_bars or (effects := read_effects(directory)) is None:
+        return []
+    return tell_ranking(effects, rank_points(table, objective, most), objective)
+
+
+def read_effects(directory: Path) -> polars.DataFrame | None:
+    """What `list_effects` found for a sweep; None if it has no error bars."""
+    import polars
+
+    file = directory / FILE
+    return polars.read_parquet(file) if file.is_file() else None
+
+
+def count_turnable(a: polars.DataFrame, b: polars.DataFrame, pairs: Iterable[tuple[str, str]]) -> int:
+    """Of pairs of points of two sweeps, by their keys in `a` and `b`: how many may be the other way around.
+
+    A figure that is uncertain on one side alone moves that side.
+    """
+    sides = [{str(key): own for (key,), own in side.group_by("key")} for side in (a, b)]
+    known = ([side[key] for side, key in zip(sides, pair, strict=True) if key in side] for pair in pairs)
+    return sum(_may_be_faster(*sorted(both, key=_latency)) for both in known if len(both) == 2)
+
+
+def _latency(effects: polars.DataFrame) -> float:
+    return effects["latency_ns"][0]
+
+
 def _may_be_faster(first: polars.DataFrame, other: polars.DataFrame) -> bool:
-    gap = other["latency_ns"][0] - first["latency_ns"][0]
-    both = first.join(other, on="field", suffix="_other").drop_nulls()
-    pairs = [[row[f"{end}_other"] - row[end] for end in ENDS] for row in both.iter_rows(named=True)]
-    less = np.hypot.reduce([max(gap - min(pair), 0) for pair in pairs]) if pairs else 0
+    ours, theirs = _latency(first), _latency(other)
+    both = first.join(other, on="field", how="full", suffix="_other")
+    ends = ((both[end].fill_null(ours), both[f"{end}_other"].fill_null(theirs)) for end in ENDS)
+    at_low, at_high = (other_end - end for end, other_end in ends)
+    gap = theirs - ours
+    less = np.hypot.reduce([max(gap - min(pair), 0.0) for pair in zip(at_low, at_high, strict=True)])
     return bool(gap - less < 0)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import polars
 import pytest
 
 import kernbench
 from kernbench.cli.main import main
 from kernbench.errors import InputError
+from kernbench.report.pages.page_data import make_arrow
 from kernbench.runs.error_bars import find_error_bars
 from kernbench.sweep.grid.grid import Objective
-from kernbench.sweep.results.error_bars import ENDS, HIGH, LOW, SCHEMA, combine_effects, tell_ranking
+from kernbench.sweep.results.error_bars import ENDS, HIGH, LOW, SCHEMA, combine_effects, count_turnable, tell_ranking
 from tests.machine.ranged import write_ranged
 
 FIRST = Objective("latency_ns")
@@ -58,9 +61,35 @@ def test_what_the_grid_varies_is_certain_and_reports_have_the_bars(ranged, tmp_p
     assert "hbm.channel_gbs" not in effects["field"]
     assert "pe_gemm.tflops_f16" in effects["field"]
     assert (tmp_path / "out/latency.svg").is_file()
+    (sentence,) = [line for line in shown.splitlines() if "number" in line or "no range of an" in line]
+    told = sentence[0].upper() + sentence[1:]
+    assert f"{told}." in (tmp_path / "out/report.md").read_text()
+    assert f"<li>{sentence}</li>" in (tmp_path / "out/report.html").read_text()
+    assert "latency_low_ns | latency_high_ns" in (tmp_path / "out/report.md").read_text()
+    table = polars.read_parquet(tmp_path / "out/table.parquet")
+    assert {LOW, HIGH} <= set(polars.read_ipc(make_arrow(table, [FIRST])).columns)  # what the viewer's table shows
     kept = (tmp_path / "out/table.parquet").read_bytes()
     assert main([*arguments, "--set", "topology.hbm.channel_gbs=16,32"]) == 0
     assert (tmp_path / "out/table.parquet").read_bytes() == kept
+
+
+@pytest.mark.slow
+def test_a_comparison_says_which_changes_the_ranges_could_turn_around(ranged, tmp_path, capsys):
+    common = ["sweep", "gemm-single-pe", "-t", ranged, "--set", "M=32,64", "--error-bars"]
+    assert main([*common, "--out", "a"]) == 0
+    for name, field, sentence, count in (
+        ("b", "hbm.channel_gbs=40", "for what is uncertain of the machine, 2 of the changes of latency_ns may be the other way around", 2),
+        ("c", "pe_cpu.overhead_ns=30", "no range of an uncertain figure turns a change of latency_ns around", 0),
+    ):
+        assert main([*common, "--set", f"topology.{field}", "--out", name]) == 0
+        capsys.readouterr()
+        assert main(["compare", "a", name]) == 0
+        assert sentence in capsys.readouterr().out
+        assert kernbench.compare("a", name).turnable == count
+        assert main(["compare", "a", name, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["turnable"] == count
+    (tmp_path / "a/error_bars.parquet").unlink()
+    assert kernbench.compare("a", "b").turnable is None
 
 
 @pytest.mark.parametrize(
@@ -107,5 +136,9 @@ def test_a_ranking_counts_what_moves_two_points_apart():
     assert tell_ranking(apart, ranked, FIRST) == [
         "the ranking is not certain: for what is uncertain of the machine, number 2 may be faster than the first"
     ]
+    assert count_turnable(apart, apart, [("a", "b"), ("b", "a"), ("a", "c"), ("a", "gone")]) == 2
+    one_sided = _effects(a=(100.0, {"y": (100.0, 100.0)}), b=(110.0, {"x": (95.0, 125.0)}), c=(110.0, {"x": (101.0, 119.0)}))
+    assert count_turnable(one_sided, one_sided, [("a", "b")]) == 1
+    assert count_turnable(one_sided, one_sided, [("a", "c")]) == 0
     assert tell_ranking(apart, ranked, Objective("achieved_tflops", least=False)) == []
     assert tell_ranking(apart, ranked.head(1), FIRST) == []
