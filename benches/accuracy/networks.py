@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 
 from benches.accuracy.family import Family, Overrides, Point, Rule, evaluating
-from kernbench.traffic.noc_trace.replay import replay_traces
+from kernbench.traffic.noc_trace.replays import replay_traces
 
 TRACES = "KERNBENCH_NOC_TRACES"
 
 
 def replay(changed: Overrides) -> list[Point]:
     """The traces of a directory. Errors: InputError for one that cannot be read."""
-    replays, errors = replay_traces([Path(os.environ[TRACES])], overrides=changed)
-    if errors:
-        raise errors[0]
-    return [Point(one.file.stem, one.simulated_cycles, one.trace_cycles) for one in replays]
+    found = replay_traces([Path(os.environ[TRACES])], overrides=changed)
+    if found.errors:
+        raise found.errors[0]
+    return [Point(one.file.stem, one.simulated_cycles, one.trace_cycles) for one in found.replays]
 
 
 NETWORKS = (

@@ -17,7 +17,7 @@ from kernbench.evaluation.measure import OnRow
 from kernbench.evaluation.measured import find_errors
 from kernbench.evaluation.noc_cases import PATTERNS, measure_case
 from kernbench.machine import load_machine
-from kernbench.traffic.noc_trace.replay import DEFAULTS
+from kernbench.traffic.noc_trace.replays import DEFAULTS
 
 if TYPE_CHECKING:
     import polars

@@ -15,6 +15,7 @@ import kernbench
 from kernbench.api.sweep import sweep
 from kernbench.errors import InputError, RunError
 from tests.sweep import fakes
+from tests.traffic.noc_trace.support import reading, write_trace
 
 MOST_CHARACTERS = 400  # of a repr
 
@@ -154,7 +155,7 @@ def test_a_diagram_shows_itself(tmp_path: Path) -> None:
 
 
 def test_one_kind_of_traffic() -> None:
-    with pytest.raises(InputError, match="give flows or a pattern, or neither"):
+    with pytest.raises(InputError, match="give flows, a pattern or NoC traces, or nothing"):
         kernbench.probe("mesh_8x8", flows=["node[0][0]:node[0][1]:64"], pattern="uniform")  # type: ignore[call-overload]
     curve = kernbench.probe("mesh_8x8", pattern="neighbor", load=[0.1, 0.2], window=20)
     assert [point.load for point in curve.points] == [0.1, 0.2]
@@ -180,3 +181,21 @@ def test_html_of_texts_is_escaped() -> None:
     page = html_table("<b>", ["<i>"], [["<u>"]] * 30, "<s>")
     assert not re.search(r"<[bius]>", page)
     assert "and 10 more rows" in page
+
+
+def test_noc_traces_are_probed(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "a.json", *reading((2, 2), (1, 2), 2048))
+    (tmp_path / "b.json").write_text("[")
+    found = kernbench.probe(noc_traces=str(tmp_path))
+    assert [one.file for one in found.replays] == [path]
+    assert [str(one) for one in found.errors] == [
+        f"{tmp_path / 'b.json'}:1: the trace ends early: Expecting value, column 2"
+    ]
+    again = kernbench.probe("blackhole_p150", noc_traces=[path], closed_loop=True).replays[0]
+    assert (again.topology, again.closed_loop) == ("blackhole_p150", True)
+    with pytest.raises(InputError, match="b.json:1: the trace ends early"):
+        kernbench.probe(noc_traces=tmp_path / "b.json")
+    with pytest.raises(InputError, match="closed_loop says how NoC traces are replayed; give noc_traces with it"):
+        kernbench.probe(closed_loop=True)  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="probe sends one kind of traffic"):
+        kernbench.probe(noc_traces=path, pattern="uniform")  # type: ignore[call-overload]

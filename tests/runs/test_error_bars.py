@@ -24,6 +24,23 @@ def ranged(tmp_path, monkeypatch):
     return write_ranged(noc={"gbs": (256, "GB/s", (64, 300)), "attach_mm": (0.5, "mm", (0.1, 2))})
 
 
+@pytest.mark.parametrize(
+    ("topology", "field", "ends"),
+    [
+        ("wormhole_n150", "tensix_noc.gbs", (30, 31.2)),
+        ("wormhole_n150", "tensix_dram.bank_gbs", (22, 22.25)),
+        ("blackhole_p150", "tensix_noc.read_gap_ns", (25.2, 25.9)),
+        ("blackhole_p150", "tensix_noc.write_gap_ns", (14.8, 17)),
+        ("ascend_910b2", "aicpu.cond_ns", (180, 2020)),
+        ("ascend_910b2", "aicpu.load_ns", (95, 105)),
+    ],
+)
+def test_shipped_sheets_have_the_ranges_that_their_sources_give(topology, field, ends):
+    figure = find_uncertain(topology)[field]
+    assert figure.ranged
+    assert (figure.low, figure.high) == ends
+
+
 @pytest.mark.slow
 def test_each_end_is_the_latency_of_a_run_there(ranged):
     result = run_bench(BENCH[0], ranged, parameters=BENCH[1])

@@ -18,7 +18,7 @@ from kernbench.cli.output.screen import complain, say, show
 from kernbench.errors import InputError
 from kernbench.report.tables.table_files import write_forms
 from kernbench.text_table import Field, figures_table
-from kernbench.traffic.noc_trace.replay import TOPOLOGY, NocReplay, replay_traces, row_of, summarise, table_of
+from kernbench.traffic.noc_trace.replays import TOPOLOGY, NocReplays, replay_traces
 
 MOST_LINKS = 8  # of one trace
 TABLE = "noc_traces.parquet"
@@ -53,7 +53,7 @@ def probe_noc_traces(
         check_directory(out)
     announce_compiling()
     with status_line() as tell:
-        replays, errors = replay_traces(
+        found = replay_traces(
             paths,
             topology or TOPOLOGY,
             overrides=overrides,
@@ -63,56 +63,41 @@ def probe_noc_traces(
                 "replaying the next trace" if isinstance(done, InputError) else f"{done.file.name} is done"
             ),
         )
-    files = _keep(replays, errors, overrides, out, forms) if replays else {}
-    if as_json and replays:
-        click.echo(json.dumps({**_summary(replays, errors), "overrides": overrides, "files": files}))
-    elif replays:
-        _show(replays)
-        say(summarise(replays))
+    files = _keep(found, overrides, out, forms) if found.replays else {}
+    if as_json and found.replays:
+        click.echo(json.dumps({**found.to_dict(), "overrides": overrides, "files": files}))
+    elif found.replays:
+        _show(found)
+        say(found.summary)
         show_files(files)
-    if not replays and len(errors) == 1:
-        raise errors[0]
-    for error in errors:
+    if not found.replays and len(found.errors) == 1:
+        raise found.errors[0]
+    for error in found.errors:
         complain(f"error: {error}")
-    if errors:
-        raise InputError(f"{len(errors)} of {len(errors) + len(replays)} traces cannot be replayed, as said above")
+    if failed := len(found.errors):
+        raise InputError(f"{failed} of {failed + len(found.replays)} traces cannot be replayed, as said above")
 
 
-def _summary(replays: Sequence[NocReplay], errors: Sequence[InputError]) -> dict[str, Any]:
-    mean = sum(abs(one.error) for one in replays) / len(replays)
-    return {
-        "mean_absolute_error": mean,
-        "traces": [one.to_dict() for one in replays],
-        "errors": [str(error) for error in errors],
-    }
-
-
-def _keep(
-    replays: Sequence[NocReplay],
-    errors: Sequence[InputError],
-    overrides: Mapping[str, str],
-    out: Path | None,
-    forms: Sequence[str],
-) -> dict[str, Any]:
+def _keep(found: NocReplays, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str]) -> dict[str, Any]:
 
     if out is None:
         return {}
     files: dict[str, Any] = {"table": str(out / TABLE), "result": str(out / RESULT)}
 
     def write(partial: Path) -> None:
-        table_of(replays).write_parquet(partial / TABLE)
-        write_json({**_summary(replays, errors), "overrides": overrides, "files": files}, partial / RESULT)
+        found.table().write_parquet(partial / TABLE)
+        write_json({**found.to_dict(), "overrides": overrides, "files": files}, partial / RESULT)
 
     write_directory(out, write)
     return files | write_forms(files, forms)
 
 
-def _show(replays: Sequence[NocReplay]) -> None:
-
-    loop = "closed loop" if replays[0].closed_loop else "issue times of the trace"
-    say(f"NoC traces on {replays[0].topology}, {replays[0].mode} mode, {loop}", bold=True)
-    rows = [{**row_of(one), "name": one.file.stem} for one in replays]
+def _show(found: NocReplays) -> None:
+    first, *others = found.replays
+    loop = "closed loop" if first.closed_loop else "issue times of the trace"
+    say(f"NoC traces on {first.topology}, {first.mode} mode, {loop}", bold=True)
+    rows = [{**one.to_row(), "name": one.file.stem} for one in found.replays]
     known = {name: field for name, field in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
     show(figures_table(rows, known))
-    if len(replays) == 1 and replays[0].network is not None:
-        show_network_waits(replays[0].network.to_dict(), MOST_LINKS)
+    if not others and first.network is not None:
+        show_network_waits(first.network.to_dict(), MOST_LINKS)

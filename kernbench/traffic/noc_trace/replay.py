@@ -6,29 +6,21 @@ gap after the one before it, and what follows a barrier after its simulated end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
 from kernbench.errors import InputError
-from kernbench.machine import load_machine
-from kernbench.text import plural
 from kernbench.traffic.noc_trace.events import BARRIERS, NOTE_CYCLES, Event, Kind, NocTrace, Place
-from kernbench.traffic.noc_trace.file import list_trace_files, read_noc_trace
 from kernbench.traffic.noc_trace.lowering import Issuer, Lowering
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
-    import polars
-
     from kernbench.engine.network_waits import NetworkWaits
     from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
-
-TOPOLOGY = "wormhole_n150"
-DEFAULTS = {"flow_control": "credit"}  # routers of a chip have finite buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +84,22 @@ class NocReplay:
             "wall_s": self.wall_s,
             **waits,
         }
+
+    def to_row(self) -> dict[str, Any]:
+        """The figures without lists; `waiting_ns` is the time lost to contention in the network, by kind behind it."""
+        row = {
+            name: value
+            for name, value in self.to_dict().items()
+            if name not in ("barriers", "network", "wall_s", "mode", "closed_loop")
+        }
+        if self.network is not None:
+            links = self.network.list_links()
+            row["waiting_ns"] = sum(link["waiting_ns"] for link in links)
+            row["busiest_link"] = links[0]["link"] if links else None
+            row |= {
+                f"{cause}_ns": ns for cause, ns in self.network.total_ns.items() if cause not in ("moves", "pipeline")
+            }
+        return row
 
 
 def replay_trace(machine: Machine, trace: NocTrace, mode: str = "hybrid", *, closed_loop: bool = False) -> NocReplay:
@@ -189,63 +197,3 @@ class _Processor:
                 f"{where}: there is no other core between {corners[0]} and {corners[1]} of {self._lowering.machine.name}"
             )
         return targets
-
-
-def replay_traces(
-    paths: Sequence[Path],
-    topology: str | Path = TOPOLOGY,
-    *,
-    overrides: Mapping[str, object] | None = None,
-    mode: str = "hybrid",
-    closed_loop: bool = False,
-    on_done: Callable[[NocReplay | InputError], object] = lambda _done: None,
-) -> tuple[list[NocReplay], list[InputError]]:
-    """Replay the traces of files and directories, in the order given; the second list says why others failed.
-
-    Routers have finite buffers unless `overrides` say otherwise. `on_done` is called with each. Errors: InputError for a
-    directory without traces, and for a machine of another family.
-    """
-    files = [file for path in paths for file in list_trace_files(path)]
-    machine = load_machine(topology, {**DEFAULTS, **(overrides or {})})
-    Lowering(machine)
-    replays, errors = list[NocReplay](), list[InputError]()
-    for file in files:
-        try:
-            replays.append(replay_trace(machine, read_noc_trace(file), mode, closed_loop=closed_loop))
-        except InputError as error:
-            errors.append(error)
-        on_done(errors[-1] if errors and (not replays or replays[-1].file != file) else replays[-1])
-    return replays, errors
-
-
-def summarise(replays: Sequence[NocReplay]) -> str:
-    """The errors of replays in a line."""
-    errors = [abs(one.error) for one in replays]
-    worst = max(replays, key=lambda one: abs(one.error))
-    mean = sum(errors) / len(errors)
-    return f"mean absolute error {mean:.2%} of {plural(len(replays), 'trace')}, largest {worst.error:+.1%}: {worst.file.name}"
-
-
-def table_of(replays: Sequence[NocReplay]) -> polars.DataFrame:
-    """One row for each replay: file, topology, simulated_cycles, trace_cycles, error, barrier_error and times lost."""
-    import polars
-
-    rows = [row_of(one) for one in replays]
-    return polars.DataFrame(rows, infer_schema_length=None)
-
-
-def row_of(replay: NocReplay) -> dict[str, Any]:
-    """The figures of a replay without lists; `waiting_ns` is the time lost to contention in the network, by kind behind it."""
-    row = {
-        name: value
-        for name, value in replay.to_dict().items()
-        if name not in ("barriers", "network", "wall_s", "mode", "closed_loop")
-    }
-    if replay.network is not None:
-        links = replay.network.list_links()
-        row["waiting_ns"] = sum(link["waiting_ns"] for link in links)
-        row["busiest_link"] = links[0]["link"] if links else None
-        row |= {
-            f"{cause}_ns": ns for cause, ns in replay.network.total_ns.items() if cause not in ("moves", "pipeline")
-        }
-    return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.machine.families.tensix.places import name_reply_port
 from kernbench.traffic.noc_trace.file import read_noc_trace
-from kernbench.traffic.noc_trace.replay import NocReplay, replay_trace, replay_traces, summarise, table_of
+from kernbench.traffic.noc_trace.replay import NocReplay, replay_trace
+from kernbench.traffic.noc_trace.replays import replay_traces
 from tests.traffic.noc_trace.support import event, reading, write_trace
 
 FLIT = 32 / 30.3  # cycles of a flit on a link of Wormhole
@@ -142,7 +144,7 @@ def test_finite_buffers_say_what_was_waited_for(tmp_path: Path) -> None:
     records = [*reading((2, 1), (1, 1), 4096), *reading((3, 1), (1, 1), 4096)]
     found = replay(tmp_path, *records, fields={"flow_control": "credit"})
     assert found.network is not None
-    assert table_of([found])["waiting_ns"].item() > 0
+    assert found.to_row()["waiting_ns"] > 0
     assert replay(tmp_path, *records).network is None
 
 
@@ -179,12 +181,15 @@ def test_the_rest_of_a_directory_runs(tmp_path: Path) -> None:
         write_trace(tmp_path / f"{name}.json", *reading((2, 1), (1, 1), nbytes))
     (tmp_path / "b.json").write_text("")
     done = list[object]()
-    replays, errors = replay_traces([tmp_path], on_done=done.append)
+    found = replay_traces([tmp_path], on_done=done.append)
+    replays, errors = found.replays, found.errors
     assert [one.file.name for one in replays] == ["a.json", "c.json"]
     assert done == [replays[0], errors[0], replays[1]]
     assert str(errors[0]) == f"{tmp_path / 'b.json'} is empty; a NoC trace is a JSON array of events"
-    assert summarise(replays).startswith("mean absolute error ")
-    assert table_of(replays)["file"].to_list() == [str(one.file) for one in replays]
+    assert found.summary.startswith("mean absolute error ")
+    assert repr(found) == f"<NocReplays: {found.summary}, 1 failed; .replays, .table()>"
+    assert str(errors[0]) in html.unescape(found._repr_html_())
+    assert found.table()["file"].to_list() == [str(one.file) for one in replays]
 
 
 def test_other_machines_are_refused(tmp_path: Path) -> None:
@@ -197,5 +202,5 @@ def test_other_machines_are_refused(tmp_path: Path) -> None:
 
 def test_blackhole_replays_too(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "a.json", *reading((2, 2), (1, 2)))
-    (found,), _ = replay_traces([path], "blackhole_p150")
+    (found,) = replay_traces([path], "blackhole_p150").replays
     assert 200 < found.simulated_cycles < 400
