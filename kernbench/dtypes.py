@@ -24,6 +24,7 @@ BITS = {
     "u16": 16,
     "u8": 8,
 }
+HELD = {"f64": 64, "i64": 64, "u64": 64, "bool": 8}  # in memory for kernels of Triton; `tl` has no such types
 ALIASES = {"fp8": "f8e4m3"}  # the default of each width
 _NUMPY = {"f": "float", "i": "int", "u": "uint"}
 _ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
@@ -31,9 +32,7 @@ _ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e
 
 def bits(dtype: str) -> int:
     """The number of bits of an element. Errors: InputError for an unknown name, listing the known ones."""
-    found = BITS.get(dtype)
-    if found is None:
-        found = BITS.get(ALIASES.get(dtype, ""))
+    found = BITS.get(ALIASES.get(dtype, dtype)) or HELD.get(dtype)
     if found is None:
         raise InputError(f"unknown dtype {dtype!r}{suggest(str(dtype), BITS)}")
     return found
@@ -58,12 +57,12 @@ def numpy_dtype(dtype: str) -> np.dtype:
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, _ML_DTYPES[dtype]))
-    return np.dtype(f"{_NUMPY[dtype[0]]}{BITS[dtype]}")
+    return np.dtype(bool) if dtype == "bool" else np.dtype(f"{_NUMPY[dtype[0]]}{bits(dtype)}")
 
 
 def name_of(dtype: np.dtype) -> str:
-    """The short name of a numpy type. Errors: InputError for a type that no kernel can use."""
-    for name in BITS:
+    """The short name of a numpy type. Errors: InputError for a type that no memory holds."""
+    for name in (*BITS, *HELD):
         if numpy_dtype(name) == dtype:
             return name
     raise InputError(f"arrays of {dtype} have no device dtype; convert to one of {', '.join(sorted(BITS))}")
@@ -72,7 +71,7 @@ def name_of(dtype: np.dtype) -> str:
 def is_float(dtype: str) -> bool:
     """Whether elements are floating-point numbers."""
     bits(dtype)
-    return dtype[0] not in "iu"
+    return dtype[0] not in "iu" and dtype != "bool"
 
 
 def widen(array: np.ndarray) -> np.ndarray:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernbench import DPPolicy, InputError, bench, run
-from kernbench.dtypes import BITS, canonical, is_float, itemsize, name_of, numpy_dtype, widen
+from kernbench import DPPolicy, InputError, RunError, bench, run
+from kernbench.dtypes import BITS, HELD, bits, canonical, is_float, itemsize, name_of, numpy_dtype, widen
 
 ONE = DPPolicy(num_cubes=1, num_pes=1)
 SHAPE = (16, 16)
 
 
-@pytest.mark.parametrize("dtype", BITS)
+@pytest.mark.parametrize("dtype", [*BITS, *HELD])
 def test_a_name_and_its_numpy_type(dtype: str) -> None:
     kind = numpy_dtype(dtype)
-    assert (8 * kind.itemsize, name_of(kind), canonical(dtype)) == (BITS[dtype], dtype, dtype)
+    assert (8 * kind.itemsize, name_of(kind), canonical(dtype)) == (bits(dtype), dtype, dtype)
     assert is_float(dtype) == (np.asarray([0.5]).astype(kind).astype(float)[0] == 0.5)
 
 
@@ -28,11 +28,11 @@ def test_unknown_types() -> None:
     known = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
     for ask in (canonical, itemsize, numpy_dtype):
         with pytest.raises(InputError) as error:
-            ask("f64")
+            ask("f65")
         assert str(error.value).endswith(f"Known: {known}")
     with pytest.raises(InputError) as error:
-        name_of(np.dtype("float64"))
-    assert str(error.value) == f"arrays of float64 have no device dtype; convert to one of {known}"
+        name_of(np.dtype("complex64"))
+    assert str(error.value) == f"arrays of complex64 have no device dtype; convert to one of {known}"
 
 
 def compute(x, y, total, product, tiled, dtype, tl) -> None:
@@ -82,3 +82,14 @@ def test_narrow_types_take_less_time() -> None:
     by_bits = [{times[dtype] for dtype in BITS if BITS[dtype] == bits} for bits in (8, 16, 32)]
     assert [len(found) for found in by_bits] == [1, 1, 1]
     assert sorted(by_bits, key=min) == by_bits
+
+
+def test_types_of_triton_are_told_to_kernels_of_tl() -> None:
+    @bench("doubles", "A tensor of f64")
+    def doubles(torch):
+        torch.launch("load", lambda x, tl: tl.load(x, (8,), "f32"), torch.from_numpy(np.zeros(8), ONE, "x"))
+
+    with pytest.raises(
+        RunError, match="tensor 'x' has elements of f64, which kernels of Triton alone have; make it one of 'f32'"
+    ):
+        run(doubles, "tiny")

@@ -1,12 +1,7 @@
-"""Files of Triton as workloads: a run executes the file; each launch of its kernels is simulated and computed.
-
-A launch gets tensors of the device with the numbers that the host's have. Memory of the device holds no elements of 64 bits, so
-those are held as 32 there; the numbers of the host's tensors are computed in their own types.
-"""
+"""Files of Triton as workloads: a run executes the file; each launch of its kernels is simulated and computed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +11,12 @@ from kernbench.frontends import triton_files
 from kernbench.frontends.bench_workloads import BenchWorkload
 from kernbench.frontends.frontend import Name, Values
 from kernbench.frontends.shown import Shown
-from kernbench.frontends.triton_launches import SPLIT, TritonWorkload, as_held
+from kernbench.frontends.triton_launches import TritonWorkload
+from kernbench.frontends.triton_simulation import Simulation
 from kernbench.runs.bench import Bench
 from kernbench.schema.scalars import Scalar
-from kernbench.triton.host_arrays import HostMemory, is_tensor
-from kernbench.triton.language.jit import KernelOnGrid
-from kernbench.triton.whole_file import Launch, compute, run_file
+from kernbench.triton.device_facts import describing
+from kernbench.triton.whole_file import Launch, run_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +50,6 @@ class TritonFileWorkload(TritonWorkload):
         )
 
 
-def simulate(torch: Any, kernel: KernelOnGrid, args: Sequence[Any], options: Mapping[str, Any]) -> Launch:
-    """Launch on the machine with tensors of the same numbers, then compute in those of the host."""
-    made: dict[int, Any] = {}
-
-    def on_device(value: Any) -> Any:
-        if not is_tensor(value):
-            return value
-        memory = HostMemory()
-        at = memory.pointer_to(value, "")
-        held = memory.arrays[at.number][int(at.offsets) :]
-        if held.ctypes.data not in made:
-            made[held.ctypes.data] = torch.from_numpy(as_held(held), SPLIT)
-        return made[held.ctypes.data]
-
-    name = kernel.kernel.__name__
-    torch.launch(name, kernel, *map(on_device, args), **{key: on_device(value) for key, value in options.items()})
-    torch.synchronize()
-    return compute(kernel, args, options)
-
-
 def find(name: Name, values: Values) -> TritonFileWorkload:
     """A file by its path. Errors: InputError."""
     del values
@@ -83,7 +58,9 @@ def find(name: Name, values: Values) -> TritonFileWorkload:
 
     def run(torch: Any, call: str = "") -> None:
         launches.clear()
-        run_file(path, call or None, launch=lambda *given: launches.append(simulate(torch, *given)))
+        simulation = Simulation(torch, launches)
+        with describing(simulation.facts):
+            run_file(path, call or None, launcher=simulation.launcher)
 
     title = f"a file of Triton, {library.show_path(path)}"
     return TritonFileWorkload(

@@ -16,7 +16,8 @@ from kernbench.frontends.frontend import Name, Values
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Shown
 from kernbench.frontends.triton_kernels import GRID, OF_LAUNCH, DeclaredKernel, parameters_of, read_kernels, split_name
-from kernbench.frontends.triton_launches import SPLIT, TritonWorkload, as_held
+from kernbench.frontends.triton_launches import TritonWorkload
+from kernbench.frontends.triton_simulation import SPLIT
 from kernbench.library import show_path
 from kernbench.runs.bench import Bench
 from kernbench.schema.scalars import Scalar
@@ -131,9 +132,7 @@ class TritonKernelWorkload(TritonWorkload):
         arguments = self.arguments({name: value for name, value in given.items() if name in self.declared.parameters})
         options = {name: given[name] for name in OF_LAUNCH[1:] if given[name] != "" and name not in arguments}
         made = {
-            name: torch.from_numpy(as_held(value.make(number)), SPLIT, name=name)
-            if isinstance(value, TensorText)
-            else value
+            name: torch.from_numpy(value.make(number), SPLIT, name=name) if isinstance(value, TensorText) else value
             for number, (name, value) in enumerate(arguments.items())
         }
         on_grid = kernel[lambda meta: self._grid(str(given[GRID]), meta)]

@@ -1,4 +1,4 @@
-"""Launches of Triton kernels that a bench does not make: what a run keeps and shows of them, and tensors for them."""
+"""Launches of Triton kernels that a bench does not make: what a run keeps and shows of them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from kernbench.errors import InputError
 from kernbench.frontends.bench_tables import summary_tables
 from kernbench.frontends.bench_workloads import BenchWorkload
 from kernbench.frontends.prepared import Prepared, Request
-from kernbench.host.memory.placement import DPPolicy
 from kernbench.runs.result import RunResult
 from kernbench.text_table import Column, TextTable
 from kernbench.triton.whole_file import Launch
 from kernbench.units import FS_PER_NS
-
-SPLIT = DPPolicy(cube="row_wise", pe="row_wise")
-_HELD = {"int64": "int32", "uint64": "uint32", "float64": "float32", "bool": "uint8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ def _times(result: RunResult) -> list[float | None]:
         return [None for _ in result.launches]
     session = result.device.session
     issued, ended = session.op_issue_fs, session.op_end_fs
-    return [(one.finished_fs(issued) - one.started_fs(ended)) / FS_PER_NS for one in result.launches]
+    return [one.pe_exec_fs(issued, ended) / FS_PER_NS for one in result.launches]
 
 
 def _launch_table(result: RunResult) -> list[TextTable]:
@@ -78,9 +72,3 @@ def _launch_table(result: RunResult) -> list[TextTable]:
         ),
     ]
     return [TextTable(columns)]
-
-
-def as_held(array: np.ndarray) -> np.ndarray:
-    """Numbers as memory of the device holds them."""
-    kind = _HELD.get(array.dtype.name)
-    return array.astype(kind) if kind else array

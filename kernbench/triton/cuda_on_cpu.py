@@ -9,9 +9,14 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from math import nan
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
+
+from kernbench.triton.device_facts import REGISTERS, WARP, device_facts
+from kernbench.triton.language.jit import launched_ns
+from kernbench.triton.language.testing import NS_PER_MS
 
 
 @contextmanager
@@ -29,7 +34,7 @@ def cuda_on_cpu() -> Iterator[None]:
 
     with ExitStack() as stack:
         for name, value in _cuda().items():
-            stack.enter_context(patch.object(torch.cuda, name, value))
+            stack.enter_context(patch.object(torch.cuda, name, value, create=True))
         stack.enter_context(OnCPU())
         yield
 
@@ -64,19 +69,65 @@ def _place(torch: Any, device: Any) -> Any:
     return torch.device("cpu") if type(device) is int else device
 
 
+class _Stream:
+    """The only stream: all that is launched is done in its order."""
+
+    cuda_stream = 0
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def synchronize(self) -> None:
+        """All is done."""
+
+    def wait_stream(self, _: Any) -> None:
+        """All is done."""
+
+    wait_event = record_event = wait_stream
+
+
+class _Event:
+    """An event of `torch.cuda`: the simulated time of the launches so far."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self._ns = nan
+
+    def record(self, *_: Any) -> None:
+        """Note the time."""
+        now = launched_ns()
+        self._ns = nan if now is None else now
+
+    def synchronize(self) -> None:
+        """All is done."""
+
+    wait = synchronize
+
+    def query(self) -> bool:
+        """All is done."""
+        return True
+
+    def elapsed_time(self, end: _Event) -> float:
+        """The time from here to another, ms; NaN without a machine."""
+        return (end._ns - self._ns) / NS_PER_MS
+
+
 def _cuda() -> dict[str, Any]:
     """What files ask of `torch.cuda`."""
+    facts = device_facts()
     properties = SimpleNamespace(
-        name="KernBench", major=8, minor=0, multi_processor_count=8, total_memory=1 << 34, warp_size=32,
-        max_threads_per_multi_processor=2048, shared_memory_per_block_optin=1 << 20,
+        name=facts.name, major=8, minor=0, multi_processor_count=facts.pes, total_memory=facts.memory_bytes, warp_size=WARP,
+        max_threads_per_multi_processor=2048, shared_memory_per_block=facts.scratch_bytes, regs_per_multiprocessor=REGISTERS,
+        shared_memory_per_block_optin=facts.scratch_bytes, shared_memory_per_multiprocessor=facts.scratch_bytes,
+        L2_cache_size=0, gcnArchName="",
     )  # fmt: skip
     nothing = lambda *_, **__: None  # noqa: E731
     return {
         "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0, "synchronize": nothing,
         "set_device": nothing, "empty_cache": nothing, "get_device_capability": lambda *_: (8, 0),
-        "get_device_name": lambda *_: "KernBench", "get_device_properties": lambda *_: properties,
+        "get_device_name": lambda *_: facts.name, "get_device_properties": lambda *_: properties,
         "device": lambda *_: nullcontext(), "device_of": lambda *_: nullcontext(), "stream": lambda *_: nullcontext(),
-        "current_stream": lambda *_: SimpleNamespace(cuda_stream=0, synchronize=nothing), "manual_seed": nothing,
+        "current_stream": lambda *_, **__: _Stream(), "Stream": _Stream, "default_stream": lambda *_, **__: _Stream(),
+        "Event": _Event, "mem_get_info": lambda *_: (facts.memory_bytes, facts.memory_bytes), "manual_seed": nothing,
         "manual_seed_all": nothing, "max_memory_allocated": lambda *_: 0, "reset_peak_memory_stats": nothing,
-        "memory_allocated": lambda *_: 0, "is_bf16_supported": lambda *_, **__: True,
+        "memory_allocated": lambda *_: 0, "memory_reserved": lambda *_: 0, "init": nothing, "is_initialized": lambda: True,
+        "is_bf16_supported": lambda *_, **__: True,
     }  # fmt: skip

@@ -19,7 +19,7 @@ from kernbench.library import show_path
 from kernbench.tl.language.errors import raising_line
 from kernbench.triton.cuda_on_cpu import cuda_on_cpu
 from kernbench.triton.host_arrays import HostMemory, is_tensor
-from kernbench.triton.language.jit import Bound, KernelOnGrid, launching
+from kernbench.triton.language.jit import Bound, KernelOnGrid, Launcher, launching
 from kernbench.triton.language.memory_of_launch import Memory
 from kernbench.triton.language.modules import importable
 from kernbench.user_modules import line_of, raised, read_permitted
@@ -47,17 +47,17 @@ def run_file(
     path: Path,
     call: str | None = None,
     arguments: Sequence[Any] = (),
-    launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], object] | None = None,
+    launcher: Launcher | None = None,
 ) -> FileRun:
-    """Run a file as a program, or call a function of it; `launch` takes its launches, by default `compute`.
+    """Run a file as a program, or call a function of it; `launcher` takes its launches, by default `compute`.
 
     Errors: InputError, RunError with the file's line.
     """
     read_permitted(path, "Triton file")
     run = FileRun()
-    take = launch or (lambda *given: run.launches.append(compute(*given)))
+    launcher = launcher or Launcher(lambda *given: run.launches.append(compute(*given)))
     name = "__main__" if call is None else f"kernbench_triton_file.{path.stem}"
-    with _as_program(path), importable(), cuda_on_cpu(), launching(take):
+    with _as_program(path), importable(), cuda_on_cpu(), launching(launcher):
         try:
             values = runpy.run_path(str(path), run_name=name)
             if call is not None:
@@ -100,9 +100,7 @@ def compute(kernel: KernelOnGrid, args: Sequence[Any], options: Mapping[str, Any
     bound: Bound = kernel.prepare_launch(args, options, None, None)
     memory = HostMemory()
     shown = {name: _shown(value) for name, value in bound.named_arguments.items()}
-    bound.replace(
-        {name: memory.pointer_to(value, name) for name, value in bound.named_arguments.items() if is_tensor(value)}
-    )
+    bound.replace(lambda value, name: memory.pointer_to(value, name) if is_tensor(value) else value)
     try:
         Memory(bound.grid, memory.arrays, memory.names).run(bound.run)
     except KernBenchError:
@@ -113,6 +111,8 @@ def compute(kernel: KernelOnGrid, args: Sequence[Any], options: Mapping[str, Any
 
 
 def _shown(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return f"({', '.join(str(_shown(one)) for one in value)})"
     if is_tensor(value):
         return f"{str(value.dtype).removeprefix('torch.')}[{', '.join(map(str, value.shape))}]"
     return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)

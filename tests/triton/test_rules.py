@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kernbench.triton.host_arrays import HostMemory
 from kernbench.triton.language import types
-from kernbench.triton.language.jit import launching
+from kernbench.triton.language.jit import Launcher, launching
 from kernbench.triton.language.modules import importable
 from kernbench.triton.whole_file import compute
 
@@ -20,7 +20,7 @@ N = 32
 
 
 def run(kernel, *arrays, grid=(1,)):
-    with launching(compute):
+    with launching(Launcher(compute)):
         kernel[grid](*arrays)
 
 
@@ -108,7 +108,7 @@ def draws(x_ptr, y_ptr, SEED: tl.constexpr):
 def test_random_numbers_are_those_of_philox():
     """Words of counter 0 and key 0: the known answers of Salmon et al., file kat_vectors of Random123."""
     x, y = np.zeros(16, np.uint32), np.zeros(4, np.float32)
-    with launching(compute):
+    with launching(Launcher(compute)):
         draws[(1,)](x, y, SEED=0)
     assert [int(x[place]) for place in (0, 4, 8, 12)] == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
     assert ((y >= 0) & (y < 1)).all()

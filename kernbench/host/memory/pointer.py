@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernbench.dtypes import canonical
+from kernbench.dtypes import HELD, canonical
 from kernbench.errors import AddressError
 from kernbench.tl.language.context_base import CheckedPointer
 
@@ -22,6 +22,11 @@ class Owner(NamedTuple):
     def check_type(self, dtype: str | None) -> None:
         """Check the type of an access, None if it has none. Errors: AddressError for another than the tensor's."""
         if dtype is not None and dtype != self.dtype and canonical(dtype) != self.dtype:
+            if self.dtype in HELD:
+                raise AddressError(
+                    f"tensor {self.name!r} has elements of {self.dtype}, which kernels of Triton alone have; make it one of "
+                    f"{dtype!r}, such as torch.from_numpy(array.astype(...))"
+                )
             raise AddressError(
                 f"tensor {self.name!r} has elements of {self.dtype}, and the access is of {dtype}; make it one of "
                 f"{self.dtype!r}, or give int(pointer) for the bytes as they are"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -92,12 +92,18 @@ class tensor:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        from kernbench.triton.language import functions, memory
-
-        found = getattr(functions, name, None) or getattr(memory, name, None)
+        found = _methods.get(name)
         if found is None:
             fail(f"a block has no method {name!r}", "use a function of triton.language")
         return lambda *args, **options: found(self, *args, **options)
+
+
+_methods: dict[str, Callable[..., Any]] = {}
+
+
+def add_methods(functions: Mapping[str, Any]) -> None:
+    """Let blocks have functions of the language as methods."""
+    _methods.update({name: one for name, one in functions.items() if callable(one)})
 
 
 class pointer:

@@ -13,7 +13,7 @@ import numpy as np
 from kernbench.tl.language.errors import fail
 from kernbench.triton.language import libdevice
 from kernbench.triton.language import machine as on
-from kernbench.triton.language.block import as_block, binary, divide, mask_of, meet, pointer, tensor
+from kernbench.triton.language.block import add_methods, as_block, binary, divide, mask_of, meet, pointer, tensor
 from kernbench.triton.language.combining import (  # noqa: F401 - functions of the language
     argmax,
     argmin,
@@ -52,7 +52,6 @@ from kernbench.triton.language.rearranging import (  # noqa: F401
     ravel,
     split,
     squeeze,
-    swizzle2d,
     unsqueeze,
 )
 from kernbench.triton.language.types import NAMES, dtype, named, pointer_type  # noqa: F401
@@ -65,11 +64,36 @@ _F32 = named("float32")
 
 
 class constexpr:
-    """The annotation of a parameter that is known when a kernel is launched; as a function, its argument."""
+    """The annotation of a parameter that is known when a kernel is launched; as a function, its argument.
+
+    A number or a text is one that has `value` too, and is not made a typed scalar.
+    """
 
     def __new__(cls, value: Any = None) -> Any:
         """The value itself."""
-        return value
+        kind = _CONSTANTS.get(type(value))
+        return value if kind is None else kind(value)
+
+
+class _Constant:
+    """What numbers and texts have as constants."""
+
+    @property
+    def value(self) -> Any:
+        """The plain value."""
+        return next(one for one in _CONSTANTS if isinstance(self, one))(self)  # type: ignore[call-arg]
+
+
+class _Whole(_Constant, int): ...
+
+
+class _Float(_Constant, float): ...
+
+
+class _Text(_Constant, str): ...
+
+
+_CONSTANTS: dict[type, type] = {int: _Whole, float: _Float, str: _Text}
 
 
 class PropagateNan(enum.Enum):
@@ -248,6 +272,16 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return tensor(np.where(mask_of(condition), a.data, b.data), a.dtype)
 
 
+def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[Any, Any]:
+    """Row-major indices as those of an order that goes down columns in groups of `size_g` rows."""
+    flat = i * size_j + j
+    in_group = size_g * size_j
+    first = flat // in_group * size_g
+    rows = minimum(size_i - first, size_g)
+    rest = flat % in_group
+    return first + rest % rows, rest // rows
+
+
 def fma(x: Any, y: Any, z: Any) -> tensor:
     """x * y + z."""
     return x * y + z
@@ -377,6 +411,11 @@ def device_print(*_: Any, **__: Any) -> None:
 static_print = device_print
 
 
+def get_int_dtype(bitwidth: int, signed: bool) -> dtype:
+    """The type of whole numbers of a number of bits."""
+    return named(f"{'' if signed else 'u'}int{int(bitwidth)}")
+
+
 def assume(condition: Any) -> None:
     """A hint without effect."""
 
@@ -394,3 +433,6 @@ class condition:
 
     def __bool__(self) -> bool:
         return bool(self._holds)
+
+
+add_methods(globals())

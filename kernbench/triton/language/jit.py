@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import show_path
 from kernbench.triton.language.block import as_block, pointer
+from kernbench.triton.language.compiled import CompiledKernel
+from kernbench.triton.language.descriptor import TensorDescriptor
 from kernbench.triton.language.machine import Machine, running
 from kernbench.triton.language.memory_of_launch import Memory
 from kernbench.triton.language.rewriting import rewrite
@@ -22,6 +24,13 @@ from kernbench.triton.lowering.dealing import AXES, Dealing
 from kernbench.triton.lowering.grid_kernel import GridLaunch, TensorArgument
 
 LAUNCH = ("num_stages", "num_warps", "num_ctas", "maxnreg")  # arguments of launches that are no parameters of kernels
+_HINTS = (
+    "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "debug", "sanitize_overflow", "extern_libs", "stream",
+    "device", "waves_per_eu", "kpack", "matrix_instr_nonkdim", "schedule_hint", "cluster_dims", "max_num_imprecise_acc_default",
+)  # fmt: skip  # to compilers and to GPUs, without effect
+
+
+Measure = Callable[["KernelOnGrid", Sequence[Any], Mapping[str, Any]], float]
 
 
 class JITFunction:
@@ -36,13 +45,13 @@ class JITFunction:
     def __getitem__(self, grid: Any) -> KernelOnGrid:
         return KernelOnGrid(self, grid)
 
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **options: Any) -> None:
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **options: Any) -> CompiledKernel:
         """Launch over a grid, as `kernel[grid](...)` does."""
-        if not warmup:
-            self[grid](*args, **options)
+        return CompiledKernel(self.__name__, options) if warmup else self[grid](*args, **options)
 
-    def warmup(self, *_: Any, **__: Any) -> None:
-        """Without effect: nothing is compiled."""
+    def warmup(self, *_: Any, grid: Any = None, **options: Any) -> CompiledKernel:  # noqa: ARG002
+        """The figures of a compiled kernel; nothing is compiled."""
+        return CompiledKernel(self.__name__, options)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self.body(*args, **options)
@@ -66,23 +75,45 @@ class JITFunction:
     def complete(self, options: dict[str, Any], given: Mapping[str, Any]) -> None:
         """Add constants that a launch does not give; a plain kernel has none."""
 
+    def tune(self, launch: KernelOnGrid, args: Sequence[Any], options: dict[str, Any], measure: Measure | None) -> None:
+        """Choose what a launch of a whole file leaves open: add it to its options; a plain kernel leaves nothing open."""
+
+    @property
+    def arg_names(self) -> list[str]:
+        """The names of its parameters."""
+        return list(inspect.signature(self.fn).parameters)
+
     @property
     def place(self) -> str:
         """file:line of the function."""
         return f"{show_path(self.fn.__code__.co_filename)}:{self.fn.__code__.co_firstlineno}"
 
 
-_launcher: ContextVar[Callable[..., object] | None] = ContextVar("launcher", default=None)
+class Launcher(NamedTuple):
+    """Who takes launches of files: `clock` is the simulated time of all so far in ns, `measure` that of one by itself."""
+
+    launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], object]
+    clock: Callable[[], float] | None = None
+    measure: Measure | None = None
+
+
+_launcher: ContextVar[Launcher | None] = ContextVar("launcher", default=None)
 
 
 @contextmanager
-def launching(launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], object]) -> Iterator[None]:
-    """Hand the launches `kernel[grid](...)` of the block to a function."""
-    token = _launcher.set(launch)
+def launching(launcher: Launcher) -> Iterator[None]:
+    """Hand the launches `kernel[grid](...)` of the block to a launcher."""
+    token = _launcher.set(launcher)
     try:
         yield
     finally:
         _launcher.reset(token)
+
+
+def launched_ns() -> float | None:
+    """The simulated time of all launches so far; None where nobody simulates them."""
+    launcher = _launcher.get()
+    return None if launcher is None or launcher.clock is None else launcher.clock()
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ARG001 - of compilers
@@ -96,11 +127,12 @@ class KernelOnGrid(GridLaunch):
     def __init__(self, kernel: JITFunction, grid: Any) -> None:
         self.kernel, self.grid = kernel, grid
 
-    def __call__(self, *args: Any, **options: Any) -> None:
-        launch = _launcher.get()
-        if launch is not None:
-            launch(self, args, options)
-            return
+    def __call__(self, *args: Any, **options: Any) -> CompiledKernel:
+        launcher = _launcher.get()
+        if launcher is not None:
+            self.kernel.tune(self, args, options, launcher.measure)
+            launcher.launch(self, args, options)
+            return CompiledKernel(self.kernel.__name__, options)
         raise InputError(
             f"kernel {self.kernel.__name__} at {self.kernel.place} was launched by itself; a bench launches it with "
             "torch.launch(name, kernel[grid], arguments)"
@@ -114,7 +146,8 @@ class KernelOnGrid(GridLaunch):
         named = dict(zip(signature.parameters, args, strict=False))
         options = dict(options)
         self.kernel.complete(options, {**named, **options})
-        given = {name: value for name, value in options.items() if name not in LAUNCH or name in signature.parameters}
+        known = {*LAUNCH, *_HINTS} - set(signature.parameters)
+        given = {name: value for name, value in options.items() if name not in known}
         for name in given:
             if name not in signature.parameters:
                 raise InputError(
@@ -165,7 +198,10 @@ class Bound:
     ) -> None:
         self.__name__, self.code = kernel.__name__, kernel.fn
         self.grid, self.dealing, self.remarks = grid, dealing, remarks
-        self._kernel, self._arguments, self._stages = kernel, arguments, stages
+        self._kernel, self._stages = kernel, stages
+        self._described = {name: one for name, one in arguments.items() if isinstance(one, TensorDescriptor)}
+        bases = {name: (one.base,) for name, one in self._described.items()}
+        self._arguments: dict[str, Any] = {**arguments, **bases}
         self._tensors: tuple[TensorArgument, ...] = ()
 
     @property
@@ -178,9 +214,9 @@ class Bound:
         """The values of its parameters, by name."""
         return self._arguments
 
-    def replace(self, values: Mapping[str, Any]) -> None:
-        """Give parameters other values."""
-        self._arguments = {**self._arguments, **values}
+    def replace(self, value: Callable[[Any, str], Any]) -> None:
+        """Give parameters other values: `value(old, name)` of each, and of each part of one that is a tuple."""
+        self._arguments = {name: _mapped(one, name, value) for name, one in self._arguments.items()}
 
     def bind(self, args: Sequence[Any]) -> None:
         """As of `GridKernel`."""
@@ -189,17 +225,32 @@ class Bound:
     def run(self, recorder: Machine) -> None:
         """As of `GridKernel`."""
         constants = self._kernel.constants
-        given = {name: one if name in constants else _as_parameter(one) for name, one in self._arguments.items()}
+        given = {
+            name: one if name in constants else _mapped(one, name, _as_parameter)
+            for name, one in self._arguments.items()
+        }
+        given |= {name: one.on(given[name][0]) for name, one in self._described.items()}
         with running(recorder, self._stages), np.errstate(all="ignore"):
             self._kernel.body(**given)
 
     def compute(self, tensors: Sequence[np.ndarray]) -> None:
         """As of `GridKernel`."""
-        names = [name for name, value in self._arguments.items() if isinstance(value, TensorArgument)]
+        names = [
+            name for name, value in self._arguments.items() for one in _parts(value) if isinstance(one, TensorArgument)
+        ]
         Memory(self.grid, tensors, names).run(lambda memory: self.run(memory))
 
 
-def _as_parameter(value: Any) -> Any:
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _mapped(value: Any, name: str, change: Callable[[Any, str], Any]) -> Any:
+    """A value changed, or each part of a tuple."""
+    return tuple(_mapped(one, name, change) for one in value) if isinstance(value, tuple) else change(value, name)
+
+
+def _as_parameter(value: Any, name: str = "") -> Any:  # noqa: ARG001 - of any parameter
     if isinstance(value, TensorArgument):
         return pointer(value.number, np.int64(0), of_short(value.dtype))
     return as_block(value) if type(value) in (bool, int, float) else value

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernbench.tl.language.errors import fail
 from kernbench.triton.language import machine as on
-from kernbench.triton.language.block import as_block, mask_of, pointer, tensor
+from kernbench.triton.language.block import add_methods, as_block, mask_of, pointer, tensor
 from kernbench.triton.language.block_pointer import block_pointer
 from kernbench.triton.lowering.recorder import as_numbers
 
@@ -110,6 +110,7 @@ atomic_max = _atomic_function("atomic_max", builtins.max, "Keep the larger of el
 atomic_min = _atomic_function("atomic_min", builtins.min, "Keep the smaller of elements and values")
 atomic_and = _atomic_function("atomic_and", lambda old, x: old & x, "Keep the bits of both")
 atomic_or = _atomic_function("atomic_or", lambda old, x: old | x, "Keep the bits of either")
+atomic_xor = _atomic_function("atomic_xor", lambda old, x: old ^ x, "Keep the bits of one of both")
 atomic_xchg = _atomic_function("atomic_xchg", lambda _, x: x, "Replace elements")
 
 
@@ -126,3 +127,6 @@ def debug_barrier() -> None:
 def _check_pointer(name: str, x: Any) -> None:
     if not isinstance(x, pointer):
         fail(f"tl.{name} got {x!r}", "give pointers, such as a tensor argument plus offsets")
+
+
+add_methods(globals())

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from kernbench.errors import suggest
-from kernbench.triton.language import functions, libdevice, memory, random
+from kernbench.triton.language import descriptor, driver, functions, libdevice, memory, random
+from kernbench.triton.language.block import tensor
+from kernbench.triton.language.compiled import CompiledKernel
+from kernbench.triton.language.descriptor import TensorDescriptor
 from kernbench.triton.language.jit import JITFunction, jit
+from kernbench.triton.language.scaled import dot_scaled
 from kernbench.triton.language.testing import TESTING
-from kernbench.triton.language.tuning import Config, autotune, heuristics
+from kernbench.triton.language.tuning import Autotuner, Config, Heuristics, autotune, heuristics
+from kernbench.triton.language.types import dtype
 
+VERSION = "3.5.0"  # whose names there are
 _MATH = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "floor", "ceil", "abs", "fma", "erf", "sqrt_rn", "div_rn",
          "fdiv", "umulhi", "maximum", "minimum", "max", "min")  # fmt: skip
 
@@ -38,82 +43,96 @@ class UnknownNameError(AttributeError):
 
 def _fill(module: ModuleType, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
-        if not name.startswith("_"):
-            setattr(module, name, value)
+        setattr(module, name, value)
     module.__getattr__ = _unknown(module)  # type: ignore[method-assign]
     module.__path__ = []
 
 
 def _language_names() -> dict[str, Any]:
     """Functions, types and classes of the language, without what its modules import for themselves."""
-    found = {**vars(memory), **vars(functions)}
-    return {name: one for name, one in found.items() if not isinstance(one, ModuleType) and name not in _INTERNAL}
+    found = {**vars(memory), **vars(descriptor), **vars(functions), "dot_scaled": dot_scaled}
+    own = {name: one for name, one in found.items() if not isinstance(one, ModuleType) and name not in _INTERNAL}
+    types = {"dtype": dtype, "tensor": tensor, "block_type": dtype, "void": None, "const": None}
+    earlier = {
+        "_experimental_make_tensor_descriptor": own["make_tensor_descriptor"],
+        "make_tensor_descriptor": own["make_tensor_descriptor"],
+    }
+    return {**{name: one for name, one in own.items() if not name.startswith("_")}, **types, **earlier}
 
 
 _INTERNAL = {"Any", "Callable", "Iterator", "Sequence", "NAMES", "annotations", "fail", "named", "as_numbers", "meet", "divide",
-             "binary", "mask_of", "as_block", "as_scalar", "typed", "NUMBERS"}  # fmt: skip
+             "binary", "mask_of", "as_block", "as_scalar", "typed", "NUMBERS", "add_methods", "block_pointer",
+             "tensor_descriptor", "TensorDescriptor"}  # fmt: skip
 
 
-class _Driver:
-    """What files ask of the driver of a device: that there is one, and which."""
+class OutOfResources(Exception):
+    """The error of Triton for a configuration that does not fit; here a launch raises its own."""
 
-    class active:
-        """The device in use."""
 
-        @staticmethod
-        def get_current_target() -> SimpleNamespace:
-            """A target of our own name."""
-            return SimpleNamespace(backend="kernbench", arch="kernbench", warp_size=32)
+def _nothing(*_: Any, **__: Any) -> None:
+    """Without effect here."""
 
-        @staticmethod
-        def get_active_torch_device() -> Any:
-            """The device of torch named cuda: ours."""
-            return importlib.import_module("torch").device("cuda", 0)
 
-        @staticmethod
-        def get_current_device() -> int:
-            """The first."""
-            return 0
+def _log2(x: Any) -> int:
+    """The exponent of a power of two."""
+    return int(x).bit_length() - 1
 
-        class utils:
-            """Properties of a device."""
 
-            @staticmethod
-            def get_device_properties(_: Any) -> dict[str, int]:
-                """Those that launchers divide work by."""
-                return {"multiprocessor_count": 8, "max_shared_mem": 1 << 20, "max_num_regs": 1 << 16, "warpSize": 32}
+_SUBMODULES = (
+    "language", "language.math", "language.extra", "language.extra.libdevice", "language.extra.cuda", "language.extra.hip",
+    "language.extra.cuda.libdevice", "language.extra.hip.libdevice", "language.standard", "language.core", "language.random",
+    "language.libdevice", "runtime", "runtime.driver", "runtime.jit", "runtime.autotuner", "runtime.errors", "testing",
+    "compiler", "compiler.compiler", "tools", "tools.tensor_descriptor",
+)  # fmt: skip
+
+
+def _contents() -> dict[str, Mapping[str, Any]]:
+    """The names of each module."""
+    device, language = libdevice.functions(), _language_names()
+    tuning = {"Config": Config, "autotune": autotune, "heuristics": heuristics, "Autotuner": Autotuner,
+              "Heuristics": Heuristics, "OutOfResources": OutOfResources}  # fmt: skip
+    jits = {"JITFunction": JITFunction, "KernelInterface": JITFunction, "jit": jit}
+    top = {
+        **jits, **tuning, "cdiv": lambda x, y: -(-x // y), "next_power_of_2": functions.next_power_of_2,
+        "constexpr_function": lambda fn: fn, "set_allocator": _nothing, "__version__": VERSION,
+    }  # fmt: skip
+    return {
+        "": top,
+        "language": language,
+        "language.core": {
+            **language,
+            "builtin": lambda fn: fn,
+            "_unwrap_if_constexpr": lambda x: x,
+            "extern": lambda fn: fn,
+        },
+        "language.standard": {**language, "_log2": _log2},
+        "language.random": vars(random),
+        "language.math": {**device, **{name: language[name] for name in _MATH}},
+        **{
+            f"language.{name}": device
+            for name in ("extra.libdevice", "extra.cuda.libdevice", "extra.hip.libdevice", "libdevice")
+        },
+        "runtime": {**jits, **tuning},
+        "runtime.driver": {"active": driver.active},
+        "runtime.jit": jits,
+        "runtime.autotuner": tuning,
+        "runtime.errors": {"OutOfResources": OutOfResources},
+        "testing": TESTING,
+        "compiler": {"CompiledKernel": CompiledKernel},
+        "compiler.compiler": {"CompiledKernel": CompiledKernel},
+        "tools.tensor_descriptor": {"TensorDescriptor": TensorDescriptor},
+    }
 
 
 def _make() -> dict[str, ModuleType]:
-    names = ("", ".language", ".language.math", ".language.extra", ".language.extra.libdevice", ".language.extra.cuda",
-             ".language.extra.cuda.libdevice", ".language.standard", ".language.core", ".language.random", ".runtime",
-             ".runtime.driver", ".runtime.jit", ".runtime.autotuner", ".testing", ".compiler", ".tools")  # fmt: skip
-    made = {f"triton{name}": ModuleType(f"triton{name}") for name in names}
-    device, language = libdevice.functions(), _language_names()
-    contents: dict[str, Mapping[str, Any]] = {
-        "triton": {
-            "jit": jit, "JITFunction": JITFunction, "Config": Config, "autotune": autotune, "heuristics": heuristics,
-            "cdiv": lambda x, y: -(-x // y), "next_power_of_2": functions.next_power_of_2, "constexpr_function": lambda fn: fn,
-        },
-        "triton.language": language,
-        "triton.language.core": language,
-        "triton.language.standard": language,
-        "triton.language.random": vars(random),
-        "triton.language.math": {**device, **{name: language[name] for name in _MATH}},
-        "triton.language.extra.libdevice": device,
-        "triton.language.extra.cuda.libdevice": device,
-        "triton.runtime.driver": {"active": _Driver.active},
-        "triton.runtime.jit": {"JITFunction": JITFunction, "jit": jit},
-        "triton.runtime.autotuner": {"Config": Config, "autotune": autotune, "heuristics": heuristics},
-        "triton.testing": TESTING,
-    }  # fmt: skip
+    made = {"triton": ModuleType("triton"), **{f"triton.{name}": ModuleType(f"triton.{name}") for name in _SUBMODULES}}
+    contents = _contents()
     for name, module in made.items():
-        _fill(module, contents.get(name, {}))
+        _fill(module, contents.get(name.partition(".")[2], {}))
+    for name, module in made.items():
         parent, _, last = name.rpartition(".")
         if parent:
             setattr(made[parent], last, module)
-    made["triton.language"].libdevice = made["triton.language.extra.libdevice"]  # type: ignore[attr-defined]
-    made["triton"].__version__ = "3.0.0"  # type: ignore[attr-defined]
     return made
 
 

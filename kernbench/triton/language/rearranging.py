@@ -106,18 +106,6 @@ def gather(src: tensor, index: tensor, axis: int) -> tensor:
     return tensor(data, src.dtype)
 
 
-def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[Any, Any]:
-    """Row-major indices as those of an order that goes down columns in groups of `size_g` rows."""
-    from kernbench.triton.language.functions import minimum
-
-    flat = i * size_j + j
-    in_group = size_g * size_j
-    first = flat // in_group * size_g
-    rows = minimum(size_i - first, size_g)
-    rest = flat % in_group
-    return first + rest % rows, rest // rows
-
-
 def slices(x: Any, axis: int, key: slice) -> Any:
     """A part of an array along an axis."""
     return x[tuple(key if one == axis else slice(None) for one in range(len(x.shape)))]

@@ -112,6 +112,7 @@ def _definition(function: FunctionType) -> ast.FunctionDef | None:
 
 def rewrite(function: FunctionType) -> Callable[..., Any]:
     """The function with the meanings of Triton. Errors: InputError for a global without constexpr."""
+    linecache.checkcache(function.__code__.co_filename)  # a file may have changed since it was read
     definition = _definition(function)
     _check_globals(function, definition)
     given = function.__globals__

@@ -15,17 +15,17 @@ _NAMES = {
     "int8": "i8",
     "int16": "i16",
     "int32": "i32",
-    "int64": "int64",
+    "int64": "i64",
     "uint8": "u8",
     "uint16": "u16",
     "uint32": "u32",
-    "uint64": "uint64",
+    "uint64": "u64",
     "float8e4nv": "f8e4m3",
     "float8e5": "f8e5m2",
     "float16": "f16",
     "bfloat16": "bf16",
     "float32": "f32",
-    "float64": "float64",
+    "float64": "f64",
 }
 
 
@@ -88,8 +88,20 @@ class dtype:
         """Itself."""
         return self
 
+    @property
+    def value(self) -> dtype:
+        """Itself: the value of a constant."""
+        return self
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.numpy.itemsize
+
     def __repr__(self) -> str:
         return self.name
+
+    __str__ = __repr__
 
 
 class pointer_type:
@@ -110,14 +122,10 @@ class pointer_type:
         return self
 
 
-def _numpy(short: str) -> np.dtype:
-    return np.dtype(short) if short in ("bool", "int64", "uint64", "float64") else numpy_dtype(short)
-
-
 @cache
 def named(name: str) -> dtype:
     """The type of a name of Triton."""
-    return dtype(name, _numpy(_NAMES[name]))
+    return dtype(name, numpy_dtype(_NAMES[name]))
 
 
 NAMES = tuple(_NAMES)

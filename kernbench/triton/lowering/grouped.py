@@ -19,6 +19,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from kernbench.triton.lowering.block_array import BlockArray
 
+# The functions of whole numbers whose results have the form, by `grouped_arithmetic`: None for operands where they have not.
+arithmetic: dict[np.ufunc, Callable[..., Any]] = {}
 Plain = np.ndarray | np.generic | int | float | bool
 
 
@@ -136,9 +138,7 @@ class Grouped(NDArrayOperatorsMixin):
             return _separate(lambda *given: getattr(ufunc, method)(*given, **options), inputs)
         options.pop("casting", None)
         dtype = options.get("dtype")
-        from kernbench.triton.lowering.grouped_arithmetic import SPECIAL
-
-        special = SPECIAL.get(ufunc)
+        special = arithmetic.get(ufunc)
         found = special(*inputs) if special is not None else None
         if found is None:
             return _separate(lambda *given: ufunc(*given, **options), inputs)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kernbench.triton.lowering.grouped import DivergedError, Grouped, make_grouped
+from kernbench.triton.lowering.grouped import DivergedError, Grouped, arithmetic, make_grouped
 
 
 def _parts(x: Any) -> tuple[Any, Any, np.dtype] | None:
@@ -150,20 +150,22 @@ def _negative(a: Any) -> Any:
     return _multiply(a, np.asarray(-1, a.dtype)) if a.dtype.kind == "i" else None
 
 
-SPECIAL: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: _add,
-    np.subtract: _subtract,
-    np.multiply: _multiply,
-    np.remainder: _remainder,
-    np.fmod: lambda a, b: _remainder(a, b) if isinstance(a, Grouped) and a.least() >= 0 else None,
-    np.floor_divide: _floor_divide,
-    np.absolute: _absolute,
-    np.negative: _negative,
-    np.positive: lambda a: a,
-    np.minimum: _extreme(np.minimum),
-    np.maximum: _extreme(np.maximum),
-    **{
-        ufunc: _comparison(ufunc)
-        for ufunc in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
-    },
-}
+arithmetic.update(
+    {
+        np.add: _add,
+        np.subtract: _subtract,
+        np.multiply: _multiply,
+        np.remainder: _remainder,
+        np.fmod: lambda a, b: _remainder(a, b) if isinstance(a, Grouped) and a.least() >= 0 else None,
+        np.floor_divide: _floor_divide,
+        np.absolute: _absolute,
+        np.negative: _negative,
+        np.positive: lambda a: a,
+        np.minimum: _extreme(np.minimum),
+        np.maximum: _extreme(np.maximum),
+        **{
+            ufunc: _comparison(ufunc)
+            for ufunc in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+        },
+    }
+)

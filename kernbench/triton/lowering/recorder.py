@@ -11,6 +11,7 @@ import numpy as np
 
 from kernbench.errors import KernelError
 from kernbench.library import show_path
+from kernbench.triton.lowering import grouped_arithmetic  # noqa: F401 - what `Grouped` computes
 from kernbench.triton.lowering.accesses import Accesses, Descriptions, TensorFacts
 from kernbench.triton.lowering.block_array import BlockArray, ReadsDataError, as_zeros
 from kernbench.triton.lowering.grouped import Grouped, make_grouped
@@ -141,7 +142,8 @@ class Recorder:
         elements = max([prod(shape), *(one.size for one in inputs)])
         bits = max(_bits(dtype), *(_bits(one.dtype) for one in inputs if isinstance(one, BlockArray)))
         nbytes = prod(shape) * dtype.itemsize
-        work = BlockWork(name, elements, min(bits, 32), sum(block.room.nbytes for block in blocks), nbytes)
+        lanes = max(1, bits // _VECTOR_BITS[-1])  # that an element takes
+        work = BlockWork(name, elements * lanes, bits // lanes, sum(block.room.nbytes for block in blocks), nbytes)
         return self._made(shape, dtype, self.issuer.compute(work, blocks, nbytes, self._line()), data)
 
     def dot(self, a: Any, b: Any, acc: Any, dtype: np.dtype, compute: Callable[[], Any], bits: int) -> Any:
@@ -150,7 +152,7 @@ class Recorder:
         n = shape_of(b)[-1]
         shape = (*batch, m, n)
         accumulates = isinstance(acc, BlockArray) and acc.block is not None
-        count = prod(batch)
+        count = prod(batch) * max(1, bits // _VECTOR_BITS[-1]) ** 2  # of 64 bits as four of 32
         rate = next(width for width in _VECTOR_BITS if bits <= width or width == 32)
         work = DotWork(m, k, n, rate, max(1, bits // 8), dtype.itemsize, accumulates, count)
         data = None if any(isinstance(one, BlockArray) and one.data is None for one in (a, b, acc)) else compute()
