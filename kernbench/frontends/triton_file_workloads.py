@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from kernbench import library
+from kernbench.errors import RunError
 from kernbench.frontends import triton_files
 from kernbench.frontends.bench_workloads import BenchWorkload
 from kernbench.frontends.frontend import Name, Values
 from kernbench.frontends.shown import Shown
+from kernbench.frontends.triton_kernels import read_kernels
 from kernbench.frontends.triton_launches import TritonWorkload
 from kernbench.frontends.triton_simulation import Simulation
 from kernbench.runs.bench import Bench
@@ -61,8 +63,21 @@ def find(name: Name, values: Values) -> TritonFileWorkload:
         simulation = Simulation(torch, launches)
         with describing(simulation.facts):
             run_file(path, call or None, launcher=simulation.launcher)
+        if not launches:
+            raise RunError(_tell_no_launch(path, call))
 
     title = f"a file of Triton, {library.show_path(path)}"
     return TritonFileWorkload(
         Bench(path.stem.replace("_", "-"), title, {"call": ""}, path, run, line=1), str(name), launches
     )
+
+
+def _tell_no_launch(path: Path, call: str) -> str:
+    """What a file without a launch could be run with."""
+    kernel, place = next(iter(read_kernels(path)), None), library.show_path(path)
+    by_itself = (
+        f", or run a kernel alone, as `kernbench run {place}:{kernel} --grid 4 --arg NAME=VALUE`" if kernel else ""
+    )
+    if call:
+        return f"{call} of {place} launched no kernel; call one that does{by_itself}"
+    return f"{place} launched no kernel; call one of its functions with --call{by_itself}"

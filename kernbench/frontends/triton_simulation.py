@@ -42,7 +42,7 @@ class Simulation:
 
     @property
     def launcher(self) -> Launcher:
-        """Who takes launches; in mode analytic there are no times to choose by."""
+        """Who takes launches; mode analytic has no times to choose by."""
         if isinstance(self._torch.driven, RecordingDevice):
             return Launcher(self.launch)
         return Launcher(self.launch, lambda: self._ns, self.measure)

@@ -193,7 +193,7 @@ def test_noc_traces_are_probed(tmp_path: Path) -> None:
     ]
     again = kernbench.probe("blackhole_p150", noc_traces=[path], closed_loop=True).replays[0]
     assert (again.topology, again.closed_loop) == ("blackhole_p150", True)
-    with pytest.raises(InputError, match="b.json:1: the trace ends early"):
+    with pytest.raises(InputError, match=r"b\.json:1: the trace ends early"):
         kernbench.probe(noc_traces=tmp_path / "b.json")
     with pytest.raises(InputError, match="closed_loop says how NoC traces are replayed; give noc_traces with it"):
         kernbench.probe(closed_loop=True)  # type: ignore[call-overload]

@@ -166,6 +166,14 @@ def test_a_file_that_fails_is_told_with_its_line(tmp_path):
         run_file(write(tmp_path, "def go(): pass\n"), "gone")
 
 
+def test_a_file_that_launches_nothing_is_told_what_would(tmp_path, capsys):
+    file = write(tmp_path, ADD)
+    assert main(["run", str(file), "--topology", "tiny"]) == 1
+    told = capsys.readouterr().err
+    assert "launched no kernel; call one of its functions with --call, or run a kernel alone, as `kernbench run" in told
+    assert "kernels.py:add --grid 4 --arg NAME=VALUE`" in told
+
+
 def test_a_process_that_may_not_run_a_file_does_not(tmp_path, monkeypatch):
     file = write(tmp_path, "raise SystemExit('it ran')\n")
     monkeypatch.setenv("KERNBENCH_CODE", '{"folders": [], "sha256": []}')

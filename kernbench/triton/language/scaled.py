@@ -1,4 +1,4 @@
-"""`tl.dot_scaled`: products of operands in small formats, 32 elements of which share a power of two.
+"""`tl.dot_scaled`: products of operands in small formats, with a power of two for each 32 elements.
 
 The matrix engine takes no scales, so the vector engine makes bf16 of the operands first, and the product is one of bf16.
 Formats: Open Compute Project, "Microscaling Formats (MX) Specification", version 1.0, 2023: E8M0 scales, E2M1, E4M3 and E5M2.

@@ -61,7 +61,7 @@ class Heuristics(JITFunction):
 
 
 class Autotuner(JITFunction):
-    """A kernel with configurations, of which each launch takes one."""
+    """A kernel with configurations; each launch takes one."""
 
     def __init__(self, kernel: JITFunction, configs: Sequence[Config], key: Sequence[str], options: Given) -> None:
         super().__init__(kernel.fn)
