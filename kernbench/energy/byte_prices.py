@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.dies import find_dies
+from kernbench.machine.dies import find_dies, priced_parts
 from kernbench.machine.intents import EdgeKind
-from kernbench.machine.node_parts import parts_of_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from kernbench.machine.price_list import PriceList
 
 CROSSINGS = {EdgeKind.UCIE: ("ucie",), EdgeKind.PCIE: ("pcie_ep", "npu_host"), EdgeKind.SIP: ("sip_link",)}
-BESIDE = {"pe_dma": "pe_tcm"}  # the scratchpad at a requester, by the kind of its node
+# The part with the scratchpad at a requester, by the kind of its node.
+BESIDE = {"pe_dma": "pe_tcm", "interface": "tensix_core", "aic": "aic", "aiv": "aiv"}
 WIRE, CROSS, PASS, READ, WRITE = "wire", "crossing_byte", "byte", "read_byte", "write_byte"
 TECHNOLOGY = "technology"
 NO_ACTION = -1
@@ -73,7 +73,7 @@ def find_byte_prices(machine: Machine) -> BytePrices:
 
 
 def _find(machine: Machine) -> BytePrices:
-    actions, parts = _Actions(machine.prices), parts_of_nodes(machine)
+    actions, parts = _Actions(machine.prices), priced_parts(machine)
     edge = _edge_actions(machine, actions)
 
     def of_nodes(action: str, wanted: Sequence[str]) -> np.ndarray:

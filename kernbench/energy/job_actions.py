@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from kernbench.arrays import unique_rows
 from kernbench.machine.costs import FLOP
+from kernbench.machine.dies import Job
+from kernbench.machine.families.registry import FAMILIES
+from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
     from kernbench.machine.costs import Terms
     from kernbench.machine.price_list import PriceList
+    from kernbench.program.program import Program
 
 _JOB = "overhead"  # the figure of the time that each job of a part takes
 _OF_ENGINE = {FLOP: "pe_gemm.flop"}
@@ -35,6 +42,33 @@ class Action(NamedTuple):
     def energy_aj(self) -> int:
         """The energy, 0 without a figure."""
         return 0 if self.price is None else round(self.price * self.amount)
+
+
+class Works(NamedTuple):
+    """The kinds of work of jobs: `actions` of each duration, by its number, then of each other kind."""
+
+    actions: Sequence[Sequence[Action]]
+    of_job: np.ndarray  # int64[job]
+
+
+def find_works(program: Program, jobs: np.ndarray) -> Works:
+    """The works of jobs and delays, int64[job] distinct rows of a program."""
+    prices, op = program.machine.prices, program.op.values[jobs]
+    duration = np.where(op[:, 0] == Op.EXEC, op[:, 2], op[:, 1])
+    actions = [list_actions(prices, terms) for terms in program.durations]
+    rule = FAMILIES[program.machine.family].actions()
+    if rule is None:
+        return Works(actions, duration)
+    server = np.where(op[:, 0] == Op.EXEC, op[:, 1], NONE)
+    numbers = {kind: number for number, kind in enumerate(("", *dict.fromkeys(program.machine.server_kind)))}
+    kind = np.array([*(numbers[kind] for kind in program.machine.server_kind), 0], np.int64)[server]
+    kinds = unique_rows(np.column_stack([duration, kind, program.op_tag.values[jobs].astype(np.int64)]))
+    of_kind, figures = list(numbers), program.machine.figures
+    for number, place, tag in kinds.rows.tolist():
+        job = Job(of_kind[place], program.tags[tag][0], program.durations[number], figures)
+        done = (Action(part, name, _whole(amount), prices.find(part, name)) for part, name, amount in rule(job))
+        actions.append([*actions[number], *done])
+    return Works(actions, len(program.durations) + kinds.which)
 
 
 def list_actions(prices: PriceList, terms: Terms) -> Sequence[Action]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from kernbench.energy.byte_prices import NO_ACTION, find_byte_prices
 from kernbench.energy.static import Instances
-from kernbench.machine.dies import Die, find_dies
+from kernbench.machine.dies import Die, Job, find_dies
+from kernbench.machine.families.registry import FAMILIES
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
 BOTH_WAYS = ("read_byte", "write_byte")  # actions of one part that go on at once
+PRODUCT, CODE = "matmul", "code_cycle"  # the operation of a matrix unit at full rate; what no server does
 SINGLY = "job", "transfer", "tlb", "sram_byte", "hbm_byte"  # actions without a rate of their own
 
 
@@ -39,6 +41,9 @@ def list_peaks(machine: Machine) -> list[Peak]:
     of_node = [None if die < 0 else dies.dies[die] for die in dies.of_node.tolist()]
     for die, part, count in Instances.of(machine).counts:
         found[die, part] += count * _engine_w(machine, part)
+    for server, (kind, slots) in enumerate(zip(machine.server_kind, machine.server_slots.tolist(), strict=True)):
+        for part, watts in _cycle_w(machine, kind).items():
+            found[of_node[_node_of(machine, server)], part] += slots * watts
     prices = find_byte_prices(machine)
     parts = [part for part, _ in prices.actions]
     link_w = machine.edge_gbs * prices.edge_aj * 1e-9
@@ -56,6 +61,28 @@ def list_peaks(machine: Machine) -> list[Peak]:
             gbs = terminal.stripes * machine.flit_bytes * FS_PER_NS / fs
             found[of_node[node], parts[dearer]] += float(gbs * prices.price_aj[dearer] * 1e-9)
     return [Peak(die, part, watts) for (die, part), watts in found.items() if watts]
+
+
+def _node_of(machine: Machine, server: int) -> int:
+    """The node at the path of a server, or above it, else the first."""
+    path = machine.server_name[server]
+    while path and path not in machine.node_id:
+        path = path.rpartition(".")[0]
+    return machine.node_id.get(path, 0)
+
+
+def _cycle_w(machine: Machine, kind: str) -> dict[str, float]:
+    """The peak of a server whose jobs are given in cycles, by part: what it does in one."""
+    rule, found = FAMILIES[machine.family].actions(), dict[str, float]()
+    if rule is None:
+        return found
+    for cycle, fs in ((f"{part}.cycle", machine.figures.get(f"{part}.cycle")) for part in machine.prices.parts):
+        done = rule(Job(kind, PRODUCT, ((cycle, 1),), machine.figures)) if fs else ()
+        for part, action, amount in done:
+            price = machine.prices.find(part, action)
+            if price and fs and action != CODE:
+                found[part] = found.get(part, 0.0) + price * amount / fs * W_PER_AJ_FS
+    return found
 
 
 def _engine_w(machine: Machine, part: str) -> float:

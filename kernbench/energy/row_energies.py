@@ -12,7 +12,7 @@ import numpy as np
 
 from kernbench.arrays import expand_ranges
 from kernbench.energy.byte_prices import BytePrices, find_byte_prices
-from kernbench.energy.job_actions import Action, list_actions
+from kernbench.energy.job_actions import Action, find_works
 from kernbench.machine.intents import RouteKind
 from kernbench.program.ops import NONE, Op
 
@@ -52,29 +52,26 @@ class RowEnergies:
     def __init__(self, program: Program) -> None:
         machine, op = program.machine, program.op.values
         self.program, self.prices = program, find_byte_prices(machine)
-        self.durations = [list_actions(machine.prices, terms) for terms in program.durations]
         self.moves = np.flatnonzero(op[:, 0] == Op.MOVE)  # entries
         self.jobs = np.flatnonzero((op[:, 0] == Op.EXEC) | (op[:, 0] == Op.DELAY))
+        works = find_works(program, self.jobs)
+        self.works = works.actions  # of each duration, then of each other kind of job
+        self.work = works.of_job  # int64[job]
         self.routes = _pass_routes(machine, np.unique(op[self.moves, 1]))
         self.held = _held_actions(machine)
-
-    def duration_of(self, entries: np.ndarray) -> np.ndarray:
-        """int64[n] the duration of jobs and delays, by their distinct rows."""
-        op = self.program.op.values[entries]
-        return np.where(op[:, 0] == Op.EXEC, op[:, 2], op[:, 1])
 
     def energies_aj(self) -> np.ndarray:
         """object[entry] the energy of each distinct row, Python integers."""
         op = self.program.op.values
         found = np.zeros(len(op), object)
-        of_duration = np.array([sum(one.energy_aj for one in actions) for actions in self.durations], object)
-        found[self.jobs] = of_duration[self.duration_of(self.jobs)]
+        of_work = np.array([sum(one.energy_aj for one in actions) for actions in self.works], object)
+        found[self.jobs] = of_work[self.work]
         byte_aj = np.zeros(self.program.machine.routing.route_count, object)
         for pairs, aj in self.routes.prices(self.prices):
             np.add.at(byte_aj, pairs[:, 0], aj.astype(object))
         moves = op[self.moves]
         held_aj = np.array([0 if one is None else one.energy_aj for one in (*self.held, None)], object)
-        found[self.moves] = byte_aj[moves[:, 1]] * moves[:, 2] + held_aj[moves[:, 5]] + of_duration[moves[:, 7]]
+        found[self.moves] = byte_aj[moves[:, 1]] * moves[:, 2] + held_aj[moves[:, 5]] + of_work[moves[:, 7]]
         return found
 
     def total_aj(self) -> int:
@@ -86,9 +83,9 @@ class RowEnergies:
     def missing(self) -> list[str]:
         """The fields of sheets without a figure that rows need, such as "pe_mmu.energy.tlb_pj"."""
         op, counts = self.program.op.values, self.program.op.counts()
-        jobs, moves = self.jobs[counts[self.jobs] > 0], self.moves[counts[self.moves] > 0]
-        durations = np.unique(np.append(self.duration_of(jobs), op[moves, 7])).tolist()
-        actions = [action for duration in durations for action in self.durations[duration]]
+        moves = self.moves[counts[self.moves] > 0]
+        works = np.unique(np.append(self.work[counts[self.jobs] > 0], op[moves, 7])).tolist()
+        actions = [action for work in works for action in self.works[work]]
         actions += [one for server in np.unique(op[moves, 5]).tolist() if (one := (*self.held, None)[server])]
         found = {(one.part, one.name) for one in actions if one.price is None}
         carried = np.zeros(self.program.machine.routing.route_count, bool)

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernbench.machine.dies import Die, find_dies
-from kernbench.machine.node_parts import parts_of_nodes
+from kernbench.machine.dies import Die, find_dies, priced_parts
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -79,7 +78,7 @@ def energy_aj(power_nw: int, span_fs: int) -> int:
 
 def own_parts(machine: Machine) -> tuple[str, ...]:
     """The part of each node; "" for a port whose connections are the parts."""
-    parts, names = parts_of_nodes(machine), machine.node_name
+    parts, names = priced_parts(machine), machine.node_name
     ports = {name.rpartition(".")[0] for name, kind in zip(names, machine.node_kind, strict=True) if kind == "conn"}
     return tuple("" if name in ports else part for name, part in zip(names, parts, strict=True))
 

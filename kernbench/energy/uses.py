@@ -77,19 +77,20 @@ class Uses:
 def _job_uses(rows: RowEnergies, counts: np.ndarray) -> Iterator[Use]:
     """The uses of jobs, of delays, and of transfers as far as they go by number."""
     op, machine, places = rows.program.op.values, rows.program.machine, _Places(rows)
-    jobs = rows.jobs[counts[rows.jobs] > 0]
+    counted = counts[rows.jobs] > 0
+    jobs = rows.jobs[counted]
     server = np.where(op[jobs, 0] == Op.EXEC, op[jobs, 1], NONE)
     thread = np.where(server == NONE, rows.program.op_thread.values[jobs], NONE)
     moves = rows.moves[counts[rows.moves] > 0]
-    everything = [(server, thread, rows.duration_of(jobs), counts[jobs])]
+    everything = [(server, thread, rows.work[counted], counts[jobs])]
     everything.append((op[moves, 5], rows.program.op_thread.values[moves], op[moves, 7], counts[moves]))
     total: dict[tuple[int, int, int], int] = {}
     for columns in everything:
         for *key, count in zip(*(column.tolist() for column in columns), strict=True):
             at = (key[0], key[1] if key[0] == NONE else NONE, key[2])
             total[at] = total.get(at, 0) + count
-    for (of_server, of_thread, duration), count in total.items():
-        for action in rows.durations[duration]:
+    for (of_server, of_thread, work), count in total.items():
+        for action in rows.works[work]:
             place = places.find(of_server, of_thread, action.part)
             energy = count * action.energy_aj
             yield Use(place, action.part, action.name, count * action.amount, energy, action.price is not None)

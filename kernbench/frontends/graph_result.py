@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.atomic_output import write_json, write_parquet
+from kernbench.energy.figures import EnergyFigures
 from kernbench.errors import InputError
 from kernbench.pto.results.run_files import explain_graph, write_graph_run
 from kernbench.pto.results.summary import Summary, occupancy_table, summarise
@@ -130,6 +131,7 @@ def make_result(outcome: Outcome, rerun: Rerun, figures: Mapping[str, Any], **of
         rerun=rerun,
         summary=summary,
         figures={"runtime": outcome.backend.value, **figures, **summary.to_dict()},
+        **EnergyFigures(session.program).of_run(outcome.end_fs),
         **outcome.usage.to_dict(),
         **of_run,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kernbench.frontends.bench_tables import bottleneck_line
+from kernbench.frontends.bench_tables import bottleneck_line, energy_lines
 from kernbench.pto.results.record import Phase
 from kernbench.text_table import Field, TextTable, figures_table, list_table
 
@@ -55,6 +55,7 @@ def summary_table(summary: Summary, told: Mapping[str, Any]) -> TextTable:
         lines.append((kind, f"{share:.1%}", "of the span, all cores of the kind"))
     if told["bottleneck"]:
         lines.append(bottleneck_line(told))
+    lines += energy_lines(told)
     peaks = summary.peaks
     entries = f"{peaks['dep_entries']:,} dependency and {peaks['map_entries']:,} map entries"
     note = f"{peaks['heap_bytes']:,} bytes of heap, {entries}, {peaks['ready']:,} ready tasks"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kernbench.machine.families.registry import FAMILIES
+from kernbench.machine.node_parts import parts_of_nodes
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -19,6 +20,18 @@ class Die(NamedTuple):
     kind: str
     name: str
     package: str
+
+
+class Job(NamedTuple):
+    """A job of a machine: the kind of its server ("" of what a processor does itself), its operation, what takes its time."""
+
+    server: str
+    operation: str
+    terms: Sequence[tuple[str, float]]  # figures with their amounts
+    figures: Mapping[str, float]  # of the machine
+
+
+Actions = Callable[[Job], Sequence[tuple[str, str, float]]]  # part, action and amount
 
 
 class DieSize(NamedTuple):
@@ -36,6 +49,7 @@ class Dies(NamedTuple):
 
     sizes: Callable[[Any], Mapping[str, DieSize]]
     find: Callable[[str], Die | None]
+    parts: Mapping[str, str] = {}  # the part whose prices a kind of node has, where no time says so
 
 
 class MachineDies(NamedTuple):
@@ -43,6 +57,12 @@ class MachineDies(NamedTuple):
 
     dies: tuple[Die, ...]
     of_node: np.ndarray
+
+
+def priced_parts(machine: Machine) -> list[str]:
+    """The part whose prices each node has; "" for none."""
+    given = FAMILIES[machine.family].dies.parts
+    return [given.get(kind, part) for kind, part in zip(machine.node_kind, parts_of_nodes(machine), strict=True)]
 
 
 def find_dies(machine: Machine) -> MachineDies:

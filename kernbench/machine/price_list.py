@@ -52,12 +52,12 @@ class PriceList:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> PriceList:
-        """The list of which `dataclasses.asdict` made plain values."""
+        """The list from the plain values that `dataclasses.asdict` makes of it."""
         parts = {name: PartPrices(**one) for name, one in plain["parts"].items()}
         return cls(parts, plain["technology"], plain["outlines"], plain["limits"], plain["shores"])
 
     def find(self, part: str, action: str) -> int | None:
-        """The price of an action, aJ; None if there is no figure."""
+        """The price of an action, aJ; None without a figure."""
         found = self.parts.get(part)
         return None if found is None else found.energy.get(action)
 

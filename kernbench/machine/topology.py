@@ -108,7 +108,7 @@ def read_topology(path: Path, overrides: Mapping[str, object]) -> ParsedTopology
     """
     tree = load_tree(path, overrides)
     family = FAMILIES[family_of(tree, FAMILIES)]
-    tree, sheets, problems = complete(tree, family.kinds())
+    tree, sheets, problems = complete(tree, family.kinds(), family.sheets())
     dropins = {part: file for part, sheet in sheets.items() if (file := dropin.find_file(sheet))}
     standard = family.parts()
     classes = {part: dropin.load_class(file, standard[part]) for part, file in dropins.items()}

@@ -11,7 +11,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from kernbench.parts.derived import time_of, unit_of
+from kernbench.parts.memory import MIB
 from kernbench.parts.part import Delaying, Part, Section
+from kernbench.parts.prices import AicPrices, AivPrices, CrossingPrices, MemoryPrices, PassPrices, Prices, Silicon
 from kernbench.schema.fields import Bytes, BytesPerCycle, Count, Cycles, Gbs, Ghz, MessageBytes, Ns
 
 MOST_CHANNELS = 1024
@@ -21,6 +23,8 @@ class Aic(Part):
     """A cube core. Operands go from L1 to L0A and L0B, products out of L0C. `read_gbs` and `write_gbs` are its link."""
 
     kind: ClassVar[str] = "aic"
+    energy: AicPrices = AicPrices()
+    silicon: Silicon = Silicon()
     ports: ClassVar[tuple[str, ...]] = ("cycle_fs", "read_gbs", "write_gbs")
     clock_ghz: Ghz = Field(description="clock of the core; its cycles are of this clock")
     read_gbs: Gbs = Field(description="bandwidth of its link from memory")
@@ -41,6 +45,8 @@ class Aiv(Part):
     """A vector core, which works in its unified buffer (UB)."""
 
     kind: ClassVar[str] = "aiv"
+    energy: AivPrices = AivPrices()
+    silicon: Silicon = Silicon()
     ports: ClassVar[tuple[str, ...]] = ("cycle_fs", "read_gbs", "write_gbs")
     clock_ghz: Ghz = Field(description="clock of the core; its cycles are of this clock")
     read_gbs: Gbs = Field(description="bandwidth of its link from memory")
@@ -55,6 +61,8 @@ class Aicpu(Part):
     """A control processor, and its registers in the cores: a load, a store, and how long what is written takes to be seen."""
 
     kind: ClassVar[str] = "aicpu"
+    energy: Prices = Prices()
+    silicon: Silicon = Silicon()
     ports: ClassVar[tuple[str, ...]] = ("load_fs", "store_fs", "doorbell_fs", "cond_fs")
     load_ns: Ns = Field(description="time of a load of a core's register")
     store_ns: Ns = Field(description="time of a store to a core's register")
@@ -70,17 +78,37 @@ class GlobalMemory(Delaying):
     """A global memory: `channels` channels of `channel_gbs`, served in bursts of `burst_bytes`."""
 
     kind: ClassVar[str] = "global_memory"
+    energy: MemoryPrices = MemoryPrices()
+    silicon: Silicon = Silicon()
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "channel_gbs", "channels", "burst_bytes", "bytes")
     channel_gbs: Gbs = Field(description="bandwidth of a channel")
     channels: Annotated[Count, Field(le=MOST_CHANNELS)] = Field(description="channels of the memory")
     burst_bytes: MessageBytes = Field(description="bytes that a channel serves at once")
     bytes: Bytes = Field(description="size of the memory")
 
+    def area_scale(self) -> tuple[float, str]:
+        """MiB of a memory on the die; GB/s of one beside it."""
+        return (float(self.channels), "channel_gbs") if self.memory_bytes() else (self.bytes / MIB, "")
+
+    def memory_bytes(self) -> int:
+        """Its size if it is bought as memory."""
+        return self.bytes if self.silicon.bought == "memory" else 0
+
+
+class NpuNoc(Part):
+    """The network of the chip, without a time of its own."""
+
+    kind: ClassVar[str] = "npu_noc"
+    energy: PassPrices = PassPrices()
+    silicon: Silicon = Silicon()
+
 
 class NpuHost(Delaying):
     """The host with its link; `run_ns` and `task_ns` are what a run and each task of a graph built there take."""
 
     kind: ClassVar[str] = "npu_host"
+    energy: CrossingPrices = CrossingPrices()
+    silicon: Silicon = Silicon()
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "run_fs", "task_fs")
     gbs: Gbs = Field(description="bandwidth of its link, each way")
     run_ns: Ns = Field(description="time of a run of a graph that is built on the host")

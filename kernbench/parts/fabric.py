@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kernbench.parts.part import Delaying
+from kernbench.parts.part import Delaying, Part
 from kernbench.parts.prices import CrossingPrices, EndpointPrices, PassPrices, Silicon
 from kernbench.schema.fields import Gbs, Mm
 
@@ -24,6 +24,14 @@ class Noc(Delaying):
     def area_scale(self) -> tuple[float, str]:
         """GB/s of a link."""
         return 1.0, "gbs"
+
+
+class MeshRouter(Part):
+    """A router of a bare network, whose times are fields of the topology."""
+
+    kind: ClassVar[str] = "mesh_router"
+    energy: PassPrices = PassPrices()
+    silicon: Silicon = Silicon()
 
 
 class Ucie(Delaying):

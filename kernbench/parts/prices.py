@@ -103,6 +103,35 @@ class IpcqPrices(JobPrices):
     hbm_byte_pj: PjPerByte | None = Field(default=None, description="energy of each byte to or from a slot in HBM")
 
 
+class TensixPrices(MemoryPrices):
+    """A Tensix core; bytes that are read and written are those of its L1 that pass its interfaces."""
+
+    pass_flop_pj: Pj | None = Field(
+        default=None, description="energy of a flop of a product of tiles, in each phase of its fidelity"
+    )
+    matrix_cycle_pj: Pj | None = Field(default=None, description="energy of a cycle of other work of the matrix unit")
+    vector_cycle_pj: Pj | None = Field(default=None, description="energy of a cycle of the vector unit")
+    unpack_byte_pj: PjPerByte | None = Field(
+        default=None, description="energy of each byte that is unpacked, from L1 to a register of the engines"
+    )
+    pack_byte_pj: PjPerByte | None = Field(default=None, description="energy of each byte that is packed, back to L1")
+    code_cycle_pj: Pj | None = Field(default=None, description="energy of a cycle of a processor")
+
+
+class AicPrices(MemoryPrices):
+    """A cube core; bytes that are read and written are those of its L1 that pass its link."""
+
+    flop_16_pj: Pj | None = Field(default=None, description="energy of a flop on operands of 16 bits")
+    operand_byte_pj: PjPerByte | None = Field(default=None, description="energy of each byte from L1 to L0A and L0B")
+    product_byte_pj: PjPerByte | None = Field(default=None, description="energy of each byte out of L0C")
+
+
+class AivPrices(MemoryPrices):
+    """A vector core; bytes that are read and written are those of its UB that pass its link."""
+
+    vector_byte_pj: PjPerByte | None = Field(default=None, description="energy of each byte that its vector unit takes")
+
+
 class Silicon(Model):
     """What one part is made of. Its area is `area_mm2`, and `area_each_mm2` for each unit of its size or rate.
 

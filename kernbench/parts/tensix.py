@@ -7,7 +7,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from kernbench.parts.derived import time_of, unit_of
+from kernbench.parts.memory import MIB
 from kernbench.parts.part import Part
+from kernbench.parts.prices import MemoryPrices, PassPrices, Silicon, TensixPrices
 from kernbench.schema.fields import (
     AverageCycles,
     Bytes,
@@ -28,6 +30,8 @@ class TensixNoc(Part):
     """One of a chip's two networks, in opposite directions, and its interfaces at cores and DRAM."""
 
     kind: ClassVar[str] = "tensix_noc"
+    energy: PassPrices = PassPrices()
+    silicon: Silicon = Silicon()
     gbs: Gbs = Field(description="bandwidth of a link between routers")
     hop_ns: Ns = Field(description="time of a hop from router to router, beside that of a flit on the link")
     interface_ns: Ns = Field(description="time between a router and an interface, beside that of a flit on the link")
@@ -65,6 +69,8 @@ class TensixCore(Part):
     """A Tensix core: its processors, its L1 and its engines. Cycles are those of `clock_ghz`."""
 
     kind: ClassVar[str] = "tensix_core"
+    energy: TensixPrices = TensixPrices()
+    silicon: Silicon = Silicon()
     clock_ghz: Ghz = Field(description="clock of a core; its cycles are of this clock")
     cycle_fs = unit_of("clock_ghz")
     l1_bytes: Bytes = Field(description="size of L1")
@@ -120,6 +126,10 @@ class TensixCore(Part):
     iterated_cycles: CyclesOrZero = Field(description="cycles of 32 lanes: exponentials, reciprocals and roots")
     series_cycles: CyclesOrZero = Field(description="cycles of 32 lanes: polynomials of many terms")
 
+    def area_scale(self) -> tuple[float, str]:
+        """MiB of L1."""
+        return self.l1_bytes / MIB, ""
+
     def figures(self) -> dict[str, float]:
         """Its parameters, and the number of phases of a product at its fidelity."""
         return super().figures() | {"phases": float(PRODUCT_PHASES[self.fidelity])}
@@ -129,9 +139,19 @@ class TensixDram(Part):
     """The DRAM of a chip: each controller has some banks."""
 
     kind: ClassVar[str] = "tensix_dram"
+    energy: MemoryPrices = MemoryPrices()
+    silicon: Silicon = Silicon()
     bank_gbs: Gbs = Field(description="bandwidth of a bank")
     bank_bytes: Bytes = Field(description="size of a bank")
     burst_bytes: MessageBytes = Field(description="bytes that a bank serves at once")
     access_ns: Ns = Field(description="time of each access")
     access_fs = time_of("access_ns")
     banks: Annotated[Count, Field(le=16)] = Field(description="banks of a controller")
+
+    def area_scale(self) -> tuple[float, str]:
+        """GB/s of a bank."""
+        return 1.0, "bank_gbs"
+
+    def memory_bytes(self) -> int:
+        """The size of a bank."""
+        return self.bank_bytes

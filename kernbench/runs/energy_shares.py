@@ -1,4 +1,4 @@
-"""Energy of a run by part, action, die, operation, launch and kernel line: its tables, all of which add up to the total.
+"""Energy of a run by part, action, die, operation, launch and kernel line: tables that add up to the total.
 
 Dynamic energy belongs to rows of the program. What no kernel issued, such as a message of a launch, has no line and no launch.
 """

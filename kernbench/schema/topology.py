@@ -39,25 +39,29 @@ def family_of(tree: Marked, known: Iterable[str]) -> str:
     return node.value
 
 
-def complete(tree: Marked, kinds: Mapping[str, str]) -> tuple[Marked, dict[str, Path], list[str]]:
+def complete(
+    tree: Marked, kinds: Mapping[str, str], defaults: Mapping[str, str] | None = None
+) -> tuple[Marked, dict[str, Path], list[str]]:
     """The tree with the sheets of its parts, the files of the sheets, and a sentence for each mistake in them.
 
-    `kinds` gives the kind of each part of the family. For a sheet that cannot be used the default sheet of the part is
-    taken, so that all other fields can be checked.
+    `kinds` gives the kind of each part of the family, `defaults` the sheet where the topology names none. For a sheet that
+    cannot be used the default one is taken, so that all other fields can be checked.
     """
     problems: list[str] = []
     files: dict[str, Path] = {}
+    sheets = defaults or {}
     chosen = tree.value.get("parts")
     named: dict[str, Marked] = chosen.value if chosen and is_mapping(chosen.value) else {}
     for part, kind in kinds.items():
         try:
-            files[part], parameters = load_sheet(str(named[part].plain()) if part in named else part, kind)
+            chosen_sheet = str(named[part].plain()) if part in named else sheets.get(part, part)
+            files[part], parameters = load_sheet(chosen_sheet, kind)
         except InputError as error:
             if part not in named:
                 raise
             mark = str(named[part].mark)
             problems.append(f"{mark if mark.endswith(f' parts.{part}') else f'{mark}: parts.{part}'}: {error}")
-            files[part], parameters = load_sheet(part, kind)
+            files[part], parameters = load_sheet(sheets.get(part, part), kind)
         tree = _beneath(tree, part, parameters)
     return tree, files, problems
 

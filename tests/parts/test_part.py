@@ -17,7 +17,7 @@ from kernbench.schema.yaml import load, parse
 
 PARTS = FAMILIES["sip"].parts()
 TENSIX = FAMILIES["tensix"].parts()
-ALL = PARTS | FAMILIES["ascend"].parts() | TENSIX
+ALL = PARTS | FAMILIES["ascend"].parts() | FAMILIES["mesh"].parts() | TENSIX
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ ALL = PARTS | FAMILIES["ascend"].parts() | TENSIX
     [
         *sorted(ALL),
         *(f"{part}_blackhole" for part in sorted(TENSIX) if part != "technology"),
-        *(f"technology_{nm}nm" for nm in (3, 7, 12)),
+        *(f"technology_{nm}nm" for nm in (3, 6, 7, 12)),
     ],
 )
 def test_a_shipped_sheet_gives_every_parameter_of_its_part(part):

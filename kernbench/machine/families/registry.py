@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernbench.machine.dies import Dies
+    from kernbench.machine.dies import Actions, Dies
     from kernbench.machine.machine import Machine, MachineShape
     from kernbench.machine.symbols import Symbol
     from kernbench.machine.view import View
@@ -70,6 +70,14 @@ class Family:
     def kinds(self) -> dict[str, str]:
         """The kind of sheet of each field that is a part."""
         return {name: part.kind for name, part in self.parts().items()}
+
+    def sheets(self) -> dict[str, str]:
+        """The sheets of parts where a topology names none: the defaults of its field `parts`."""
+        return dict(self.spec.model_fields["parts"].get_default(call_default_factory=True))
+
+    def actions(self) -> Actions | None:
+        """What jobs of parts do that are given in cycles alone; None: all jobs are given in actions."""
+        return getattr(self._module("dies"), "ACTIONS", None)
 
     def with_parts(self, classes: Mapping[str, type[Part]]) -> Family:
         """The same family with other classes for some parts."""

@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kernbench.parts.ascend import Aic, Aicpu, Aiv, GlobalMemory, NpuHost, PtoRuntime
-from kernbench.schema.fields import Count, MessageBytes, Mm, NsPerMm
+from kernbench.parts.ascend import Aic, Aicpu, Aiv, GlobalMemory, NpuHost, NpuNoc, PtoRuntime
+from kernbench.parts.technology import Technology
+from kernbench.schema.fields import Count, MessageBytes, Mm, Mm2, NsPerMm
+from kernbench.schema.limits import Limits
 from kernbench.schema.model import Model
 
 
@@ -21,6 +23,8 @@ class AscendPartNames(Model):
     gm_hbm: str = "gm_hbm"
     npu_host: str = "npu_host"
     pto_runtime: str = "pto_runtime"
+    npu_noc: str = "npu_noc"
+    technology: str = "technology_7nm"
 
 
 class AscendSpec(Model):
@@ -36,6 +40,8 @@ class AscendSpec(Model):
     )
     columns: Annotated[Count, Field(le=256)] = Field(description="clusters in a row of the floor plan")
     cluster_mm: Mm = Field(description="side of a cluster in the floor plan")
+    die_mm2: Mm2 | None = Field(None, description="size of the chip; none: as large as its parts")
+    limits: Limits = Limits()
     parts: AscendPartNames = AscendPartNames()
     aic: Aic
     aiv: Aiv
@@ -44,6 +50,8 @@ class AscendSpec(Model):
     gm_hbm: GlobalMemory
     npu_host: NpuHost
     pto_runtime: PtoRuntime
+    npu_noc: NpuNoc
+    technology: Technology
 
 
 SPEC = AscendSpec

@@ -1,4 +1,4 @@
-"""The die of a `mesh` machine: all of it is one."""
+"""The one die of a machine of family `mesh`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def _sizes(_spec: Any) -> dict[str, DieSize]:
     return {}
 
 
-def _find(_node: str) -> Die:
+def _find(_node: str) -> Die | None:
     return Die("chip", "chip", "chip")
 
 
-DIES = Dies(_sizes, _find)
+DIES = Dies(_sizes, _find, {"router": "mesh_router"})

@@ -1,5 +1,7 @@
 """The family `mesh`: a network of endpoints, each on a router of its own, for studies of traffic.
 
+All links between routers are equally long, so routing counts them; their length is for their energy alone.
+
 Every time is a field of the topology itself. A flit occupies a link for its bytes over `link_gbs` and reaches the next router
 `hop_ns` later; between an endpoint and its router the delay is `injection_ns` or `ejection_ns` instead.
 
@@ -26,7 +28,7 @@ from kernbench.machine.sheets.quantities import rate
 from kernbench.units import FS_PER_NS
 
 _EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)  # ports of a router, in the order of its arbiters
-PITCH_MM = 1.0  # for pictures; since all links are equally long, routing counts them
+PITCH_MM = 1.0  # for pictures
 
 
 def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
@@ -93,7 +95,7 @@ def _link_routers(
                     routers[*there, network],
                     EdgeKind.NOC,
                     link_rate,
-                    um=round(1000 * PITCH_MM),
+                    um=round(1000 * spec.hop_mm),
                     delays_fs=(hop_fs, hop_fs),
                     one_way=one_way,
                     ports=ports,

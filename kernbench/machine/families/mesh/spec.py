@@ -7,10 +7,21 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kernbench.machine.network.flow_control_spec import MeshFlowControlSpec
-from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
+from kernbench.parts.fabric import MeshRouter
+from kernbench.parts.technology import Technology
+from kernbench.schema.fields import Count, Gbs, MessageBytes, Mm, Ns
+from kernbench.schema.limits import Limits
+from kernbench.schema.model import Model
 
 OUTSTANDING_MOST = 1_000_000
 Side = Annotated[Count, Field(le=512)]
+
+
+class MeshPartNames(Model):
+    """The sheet of each part, by name."""
+
+    mesh_router: str = "mesh_router"
+    technology: str = "technology"
 
 
 class MeshSpec(MeshFlowControlSpec):
@@ -37,6 +48,11 @@ class MeshSpec(MeshFlowControlSpec):
     networks: Annotated[Count, Field(le=2)] = Field(1, description="networks side by side")
     acknowledged: bool = Field(False, description="a write ends for its sender when an acknowledgement is back")
     issue_ns: Ns = Field(0, description="least time between the starts of two transfers of an endpoint")
+    hop_mm: Mm = Field(1.0, description="length of a link between routers, for its energy")
+    limits: Limits = Limits()
+    parts: MeshPartNames = MeshPartNames()
+    mesh_router: MeshRouter
+    technology: Technology
     outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = Field(
         None, description="transfers of an endpoint under way at once; none: no limit"
     )

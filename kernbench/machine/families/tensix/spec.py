@@ -8,8 +8,10 @@ from pydantic import Field, model_validator
 
 from kernbench.machine.network.flow_control_spec import FlowControlSpec
 from kernbench.parts.port import MemoryPort, Port
+from kernbench.parts.technology import Technology
 from kernbench.parts.tensix import TensixCore, TensixDram, TensixNoc
-from kernbench.schema.fields import Count, MessageBytes
+from kernbench.schema.fields import Count, MessageBytes, Mm, Mm2
+from kernbench.schema.limits import Limits
 from kernbench.schema.model import Model
 
 _Place = tuple[Annotated[int, Field(ge=0, le=63)], Annotated[int, Field(ge=0, le=63)]]
@@ -25,6 +27,7 @@ class TensixPartNames(Model):
     tensix_dram: str = "tensix_dram"
     tensix_port: str = "tensix_port"
     tensix_memory_port: str = "tensix_memory_port"
+    technology: str = "technology_12nm"
 
 
 class TensixSpec(FlowControlSpec):
@@ -42,12 +45,16 @@ class TensixSpec(FlowControlSpec):
     bank_ports: list[_Line] = Field(min_length=1, description="the port of each bank of a controller")
     ethernet: tuple[_Place, ...] = Field((), description="places (x, y) of Ethernet cores")
     flit_bytes: MessageBytes = Field(description="size of a flit")
+    hop_mm: Mm = Field(1.0, description="length of a link between routers, for its energy")
+    die_mm2: Mm2 | None = Field(None, description="size of the chip; none: as large as its parts")
+    limits: Limits = Limits()
     parts: TensixPartNames = Field(default_factory=TensixPartNames)
     tensix_noc: TensixNoc
     tensix_core: TensixCore
     tensix_dram: TensixDram
     tensix_port: Port  # of routers and interfaces
     tensix_memory_port: MemoryPort
+    technology: Technology
 
     @property
     def columns(self) -> list[int]:
