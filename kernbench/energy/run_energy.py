@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kernbench.energy.byte_prices import WIRE
 from kernbench.energy.row_energies import RowEnergies
 from kernbench.energy.static import Draw, Instances, energy_aj, static_aj
 from kernbench.energy.uses import ActionEnergy, Uses
@@ -90,6 +91,12 @@ class RunEnergy:
             found.setdefault(draw.part, [0, 0])[1] += draw.count * energy_aj(draw.nw, self.makespan_fs)
         return {part: (dynamic, static) for part, (dynamic, static) in found.items() if dynamic or static}
 
+    def list_savings(self) -> list[tuple[str, int]]:
+        """What half of each price would save, by its field, the most first; static power among them."""
+        found = [(_field(one), (one.energy_aj or 0) // 2) for one in self.by_action()]
+        found.append(("static power", self.static_aj // 2))
+        return sorted((one for one in found if one[1]), key=lambda one: (-one[1], one[0]))
+
     def by_die(self) -> dict[str, tuple[int, int]]:
         """Dynamic and static aJ of each die, and of "board"; a link belongs to the node that it leaves."""
         machine, dies = self.machine, find_dies(self.machine)
@@ -115,6 +122,10 @@ class RunEnergy:
             "dies": [{"die": name, "dynamic_aj": of[0], "static_aj": of[1]} for name, of in self.by_die().items()],
             "missing": self.missing,
         }
+
+
+def _field(one: ActionEnergy) -> str:
+    return "technology.wire_pj_mm" if one.action == WIRE else f"{one.part}.energy.{one.action}_pj"
 
 
 def is_priced(machine: Machine) -> bool:

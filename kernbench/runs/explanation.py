@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.energy.run_energy import RunEnergy, is_priced
 from kernbench.notebook import html_table
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece, find_critical_path
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from kernbench.engine.network_waits import NetworkWaits
     from kernbench.host.device.launch import Launch
     from kernbench.limits.run_options import OnRuns, OnStage
+    from kernbench.program.program import Program
 
 
 MOST_EVENTS = 1 << 18  # of a run whose what-if table is part of the explanation: some thirty such runs take two seconds
@@ -67,6 +69,8 @@ class Explanation:
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
     error_bars: ErrorBars | None = None  # as of `what_if`
     remarks: tuple[str, ...] = ()  # sentences of advice that only who has explained the run can give
+    savings: tuple[tuple[str, int], ...] = ()  # aJ that half of each price would save, the most first
+    energy_aj: int = 0  # of the run
 
     def __repr__(self) -> str:
         spent = ", ".join(f"{ns / (self.path_ns or 1):.0%} {kind}" for kind, ns in list(self.spent_ns.items())[:3])
@@ -145,6 +149,8 @@ class Explanation:
             "queueing": [_in_ns(one._asdict()) for one in self.queueing],
             "roofline": None if self.roofline is None else self.roofline.to_dict(),
             "advice": self.advice,
+            "savings": [{"field": field, "saves_aj": aj, "share": aj / self.energy_aj} for field, aj in self.savings],
+            "energy_aj": self.energy_aj,
             "network": None if self.network is None else self.network.to_dict(),
         }
 
@@ -185,7 +191,16 @@ def explain_run(
         busy_fs=busy_fs,
         span_fs=span_fs,
         network=session.network_waits,
+        **energy_of(session.program, session.now_fs),
     )
+
+
+def energy_of(program: Program, makespan_fs: int) -> dict[str, Any]:
+    """The fields of an explanation on the energy of a run."""
+    if not is_priced(program.machine):
+        return {}
+    energy = RunEnergy(program, makespan_fs)
+    return {"savings": tuple(energy.list_savings()), "energy_aj": energy.total_aj}
 
 
 def make_path_table(path: Sequence[Piece]) -> polars.DataFrame:

@@ -170,11 +170,14 @@ class RunResult:
         return RunEnergy(program, *fs)  # pyright: ignore[reportArgumentType]
 
     def tell_energy(self) -> dict[str, Any]:
-        """The energy of the run in plain values: by action, die, operation, launch and kernel line. Errors: as `energy`."""
+        """The energy in plain values: its range, and by action, die, operation, launch and line. Errors: as `energy`."""
+        from kernbench.energy.uncertain import find_energy_range
         from kernbench.runs.energy_shares import share_energy
 
         found = self.energy()
-        return {**found.to_dict(), **share_energy(found, self.launches).to_dict()}
+        ends = find_energy_range(found)
+        shares = share_energy(found, self.launches)
+        return {**found.to_dict(), **shares.to_dict(), "range": None if ends is None else ends.to_dict()}
 
     @property
     def program_digest(self) -> str:

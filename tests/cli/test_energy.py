@@ -33,6 +33,13 @@ def test_energy_is_shown_by_all_that_it_goes_to() -> None:
         assert title in text
     assert "(dies, where no part is)" in text
     assert "tl.load" in text
+    assert "for what is uncertain of the prices" in text
+
+
+def test_explain_says_what_would_save_most() -> None:
+    text = run("--explain")
+    assert "what would save most of " in text
+    assert "static power" in text
 
 
 def test_json_adds_up() -> None:

@@ -34,6 +34,14 @@ LAUNCHES = {
     "launches": Field("launches", ",d", rank=3),
     **SHARES,
 }
+RANGES = {
+    "figure": Field("figure"),
+    "range": Field("range"),
+    "at_low": Field("low", "+.1%"),
+    "at_high": Field("high", "+.1%"),
+    "source": Field("source", shortens=True),
+}
+MOST_RANGES = 6
 LINES = {"place": Field("line", shortens=True), **SHARES, "text": Field("source")}
 
 
@@ -49,6 +57,8 @@ def show_energy(found: Mapping[str, Any]) -> None:
     show_first([_action(one, dynamic) for one in found["actions"]], ACTIONS, MOST_SHOWN)
     for field in found["missing"]:
         say(f"no energy figure: {field}")
+    if found["range"] is not None:
+        _show_range(found["range"])
     _title("by die")
     dies = [{**one, "name": one["die"]} for one in found["dies"]]
     show_first(_largest(dies, total), {**OF_TOTAL, "name": Field("die")}, MOST_SHOWN)
@@ -61,6 +71,26 @@ def show_energy(found: Mapping[str, Any]) -> None:
         _title("by launch")
         launches = [{**one, "kernel": one["kernel"] or NO_LINE} for one in found["launches"]]
         show_first(list(_shares(launches, dynamic)), LAUNCHES, MOST_SHOWN)
+
+
+def _show_range(found: Mapping[str, Any]) -> None:
+    """Print `TotalRange.to_dict()` of an energy."""
+    ends, extremes = ([format_joules(found[name]) for name in names] for names in (("low", "high"), ("least", "most")))
+    _title(
+        f"between {' and '.join(ends)} for what is uncertain of the prices; {' and '.join(extremes)} with all at once"
+    )
+    whole = found["value"] or 1
+    rows = [
+        {
+            "figure": one["field"],
+            "range": f"{one['low']:.6g} … {one['high']:.6g} {one['unit']}",
+            "at_low": one["at_low"] / whole - 1,
+            "at_high": one["at_high"] / whole - 1,
+            "source": one["source"],
+        }
+        for one in found["figures"]
+    ]
+    show_first(rows, RANGES, MOST_RANGES)
 
 
 def _action(one: Mapping[str, Any], whole: int) -> dict[str, Any]:

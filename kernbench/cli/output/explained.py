@@ -12,6 +12,7 @@ from kernbench.runs.explanation import Explanation
 from kernbench.runs.result import RunResult
 from kernbench.runs.what_if import WhatIf
 from kernbench.text_table import Field
+from kernbench.units import format_joules
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
@@ -45,6 +46,8 @@ ERROR_BARS = {
     "at_high": Field("high", "+.2%"),
     "source": Field("source", shortens=True),
 }
+SAVINGS = {"field": Field("price"), "saves": Field("saves", "s"), "share": Field("of all", ".1%")}
+MOST_SAVINGS = 5
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
 LONG = "not simulated: a table takes many runs, and this one is long; --what-if simulates it"
 WAITED = "not simulated: the host waited for results in between, so the run cannot be repeated without the host"
@@ -108,6 +111,10 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
         say(_roofline(found["roofline"]))
     if found["error_bars"] is not None:
         _show_error_bars(found["error_bars"])
+    if found["savings"]:
+        _title(f"what would save most of {format_joules(found['energy_aj'])}: each price at half")
+        rows = [{**one, "saves": format_joules(one["saves_aj"])} for one in found["savings"]]
+        show_first(rows, SAVINGS, MOST_SAVINGS)
     if found["advice"]:
         _title("advice")
     for sentence in found["advice"]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernbench.energy.bill import Bill, DieBill, PartBill, find_bill
+from kernbench.energy.uncertain import TotalRange, find_cost_range
 from kernbench.frontends.shown import Row, Section, Shown
 from kernbench.library import show_path
 from kernbench.machine.load import load_machine
 from kernbench.machine.sheets.field_values import ShownTopology, show_topology
 from kernbench.text import plural
 
+MOST_NAMED = 3
 UNKNOWN = "unknown"
 REST = "(dies, where no part is)"
 WIRES = "technology"
@@ -32,16 +34,30 @@ def show_cost(name: str, overrides: Mapping[str, str]) -> Shown:
         Section("dies", [_die(one) for one in bill.dies], DIES),
         Section("parts, all of them together; peak: dynamic power at full rate", _parts(bill, found), PARTS),
     ]
-    remarks = [*bill.missing, *(f"warning: {sentence}" for sentence in bill.warnings)]
+    ends = find_cost_range(machine)
+    spread = [] if ends is None else [_spread(ends)]
+    remarks = [*spread, *bill.missing, *(f"warning: {sentence}" for sentence in bill.warnings)]
     return Shown(
         found.name,
         f"machine of family {found.family}",
         _total(bill),
         show_path(found.file),
         [section for section in sections if section.rows],
-        {"name": found.name, "kind": "cost", "file": str(found.file), **bill.to_dict()},
+        {
+            "name": found.name,
+            "kind": "cost",
+            "file": str(found.file),
+            "cost_range": None if ends is None else ends.to_dict(),
+            **bill.to_dict(),
+        },
         remarks=remarks,
     )
+
+
+def _spread(ends: TotalRange) -> str:
+    """Between what ends the price is, and what decides it most."""
+    most = ", ".join(one.figure.field for one in ends.effects[:MOST_NAMED])
+    return f"between {ends.low:,.0f} and {ends.high:,.0f} $ for what is uncertain, most of all {most}"
 
 
 def _total(bill: Bill) -> str:

@@ -46,8 +46,19 @@ def find_uncertain(topology: str | Path, overrides: Mapping[str, object] | None 
 
     Errors: InputError as `load_machine`.
     """
+    return {name: one for name, one in _find(topology, overrides).items() if not is_price(name)}
+
+
+def find_uncertain_prices(
+    topology: str | Path, overrides: Mapping[str, object] | None = None
+) -> dict[str, UncertainFigure]:
+    """The same of prices, from which no time follows. Errors: InputError as `load_machine`."""
+    return {name: one for name, one in _find(topology, overrides).items() if is_price(name)}
+
+
+def _find(topology: str | Path, overrides: Mapping[str, object] | None) -> dict[str, UncertainFigure]:
     found = (_read(one) for one in show_topology(topology, overrides).all_fields)
-    return {one.field: one for one in found if one is not None and not is_price(one.field)}
+    return {one.field: one for one in found if one is not None}
 
 
 def uncertain_of(machine: Machine) -> dict[str, UncertainFigure]:

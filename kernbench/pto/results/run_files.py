@@ -11,7 +11,7 @@ from kernbench.oplog.queueing import find_queueing
 from kernbench.pto.results.critical_path import find_graph_path
 from kernbench.pto.results.runtime_rows import RuntimeRows
 from kernbench.pto.results.summary import summarise
-from kernbench.runs.explanation import Explanation
+from kernbench.runs.explanation import Explanation, energy_of
 from kernbench.runs.files import RunToKeep, times_of, write_run
 from kernbench.runs.metrics import run_metrics
 from kernbench.units import FS_PER_NS
@@ -82,6 +82,7 @@ def explain_graph(outcome: Outcome, what_ifs: WhatIf | None = None, rerun: Rerun
         busy_fs=outcome.usage.busy_fs,
         span_fs=outcome.end_fs,
         network=None,
+        **energy_of(session.program, outcome.end_fs),
     )
     told = _tell_fit(outcome, found, what_ifs, rerun) if what_ifs and rerun else None
     return replace(found, remarks=(told,)) if told else found
