@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernbench.oplog.record import OpRecord
     from kernbench.runs.explanation import Explanation
     from kernbench.runs.what_if import WhatIf
+    from kernbench.trace.power import PowerCurve
 
 
 class _Elsewhere:
@@ -169,6 +170,20 @@ class RunResult:
         fs = (round(ns * FS_PER_NS) if ns is not None else None for ns in (self.makespan_ns, self.upper_ns))
         return RunEnergy(program, *fs)  # pyright: ignore[reportArgumentType]
 
+    def power(self, most: int = 256) -> PowerCurve | None:
+        """The power of the run over time, the means of at most `most` bins; None for no time.
+
+        Errors: as `energy`, and InputError in mode analytic.
+        """
+        from kernbench.oplog.causes import Times
+        from kernbench.trace.power import find_power
+
+        if self.binding is not None:
+            raise InputError("analytic mode has no events, so it has no power over time; use mode hybrid")
+        session, energy = self.device.session, self.energy()
+        times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+        return find_power(energy.rows, times, energy.makespan_fs, most)
+
     def tell_energy(self) -> dict[str, Any]:
         """The energy in plain values: its range, and by action, die, operation, launch and line. Errors: as `energy`."""
         from kernbench.energy.uncertain import find_energy_range
@@ -177,7 +192,13 @@ class RunResult:
         found = self.energy()
         ends = find_energy_range(found)
         shares = share_energy(found, self.launches)
-        return {**found.to_dict(), **shares.to_dict(), "range": None if ends is None else ends.to_dict()}
+        curve = self.power() if self.binding is None else None
+        return {
+            **found.to_dict(),
+            **shares.to_dict(),
+            "range": None if ends is None else ends.to_dict(),
+            "power": None if curve is None else curve.to_dict(),
+        }
 
     @property
     def program_digest(self) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernbench.oplog.log import LogRows
-from kernbench.trace.counters import count_over_time
+from kernbench.trace.counters import RUN, count_over_time
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
 from kernbench.trace.parts import PartTracks, list_track_paths
 from kernbench.trace.tables import (
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from kernbench.oplog.critical import Piece
     from kernbench.program.program import Program
 
-RUN = "run"  # the process of what concerns the whole run
 CRITICAL_PATH, LAUNCHES, START = (
     "critical path",
     "launches",

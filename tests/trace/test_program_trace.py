@@ -192,7 +192,8 @@ def test_filters_select_by_part_kind_and_time(ran: RunResult, tmp_path: Path) ->
     counted = _decode(ran, tmp_path, "kind=counters", "part=*.pe_gemm", "part=sip0.io0")
     assert not _own(counted)
     names = {names for names in counted.tracks.values() if len(names) == 3}
-    assert all(names[0] == "sip0.io0" or names[2].startswith("gemm") for names in names)
+    assert all(names[0] == "sip0.io0" or names[1] == "power" or names[2].startswith("gemm") for names in names)
+    assert any(one[1] == "power" for one in names)
 
 
 def _told(found: Decoded) -> Counter[tuple[object, ...]]:

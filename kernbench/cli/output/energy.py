@@ -7,7 +7,7 @@ from typing import Any
 
 from kernbench.cli.output.screen import say, show_first
 from kernbench.text_table import Field
-from kernbench.units import format_joules
+from kernbench.units import format_joules, format_ns
 
 MOST_SHOWN = 12  # rows of a table; the rest is in --json
 NO_FIGURE = "no figure"
@@ -53,6 +53,10 @@ def show_energy(found: Mapping[str, Any]) -> None:
     )
     parts = [{**one, "name": one["part"] or REST} for one in found["parts"]]
     show_first(_largest(parts, total), {**OF_TOTAL, "name": Field("part")}, MOST_SHOWN)
+    if found["power"] is not None:
+        say(
+            f"mean power {found['mean_w']:,.4g} W, at most {found['power']['peak_w']:,.4g} W over {_window(found['power'])}"
+        )
     _title("dynamic energy by action")
     show_first([_action(one, dynamic) for one in found["actions"]], ACTIONS, MOST_SHOWN)
     for field in found["missing"]:
@@ -91,6 +95,10 @@ def _show_range(found: Mapping[str, Any]) -> None:
         for one in found["figures"]
     ]
     show_first(rows, RANGES, MOST_RANGES)
+
+
+def _window(found: Mapping[str, Any]) -> str:
+    return format_ns(found["length_fs"][0])
 
 
 def _action(one: Mapping[str, Any], whole: int) -> dict[str, Any]:
