@@ -1,4 +1,4 @@
-"""Addresses that kernels load and follow: of tensors that a class in torch's place makes, and of the real one if it is there."""
+"""Addresses that kernels load and follow: of tensors of a class in the place of that of torch, and of torch if it is there."""
 
 import re
 import sys
