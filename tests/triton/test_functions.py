@@ -124,7 +124,7 @@ def syntax(x_ptr, y_ptr, n, EVEN: tl.constexpr, bias_ptr=None):
         total -= step
     while total > 100:
         total -= 10
-    inside = ((at > 1) and not (at == 3)) or at == 0
+    inside = ((at > 1) and not at == 3) or at == 0  # noqa: SIM201 - `not` of a block
     if bias_ptr is not None:
         total += 1000
     tl.static_assert(n is not None, "no")
