@@ -10,6 +10,7 @@ from typing import Any
 import polars
 import pytest
 
+from kernbench.energy.figures import EnergyFigures
 from kernbench.oplog.critical import CLOCK, UNKNOWN
 from kernbench.pto.bench import find_bench, run_bench
 from kernbench.pto.launch import Outcome
@@ -95,6 +96,7 @@ def check_path(outcome: Outcome, out: Path) -> None:
 def test_rows_that_are_added_change_nothing_of_the_run() -> None:
     outcome = run_small("vector_example", BACKENDS[0])
     session, busy_fs = outcome.session, outcome.usage.busy_fs
+    energy = EnergyFigures(session.program).of_run(outcome.end_fs)
     rows, times, events, now_fs = len(session.op_times), session.op_times.copy(), session.events, session.now_fs
     assert outcome.whole is session
     assert len(session.op_times) == session.program.row_count > rows
@@ -102,6 +104,7 @@ def test_rows_that_are_added_change_nothing_of_the_run() -> None:
     assert (session.op_times[rows:]["end_fs"] > 0).all()
     assert (session.events, session.now_fs) == (events, now_fs)
     assert (find_usage(outcome).busy_fs == busy_fs).all()
+    assert EnergyFigures(session.program).of_run(outcome.end_fs) == energy
 
 
 @pytest.mark.parametrize("seed", range(6))
