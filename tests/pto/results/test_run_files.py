@@ -18,7 +18,7 @@ from kernbench.pto.replay import replay
 from kernbench.pto.results.record import ORCHESTRATOR, Cause, Phase
 from kernbench.pto.results.run_files import explain_graph, write_graph_run
 from kernbench.pto.results.usage import find_usage
-from kernbench.pto.results.what_if import find_what_ifs
+from kernbench.pto.results.what_if import FASTER, find_what_ifs
 from kernbench.pto.tasks.graph import read_graph
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from tests.pto.graphs import random_graph
@@ -77,6 +77,13 @@ def test_the_critical_path_has_no_gaps_and_names_rows(tmp_path: Path, bench: str
 def test_the_path_of_a_replay(tmp_path: Path, seed: int, slots: int) -> None:
     graph = read_graph(random_graph(seed, 30) | {"runtime": {"replay_core_slots": slots}}, "g")
     check_path(replay(graph), tmp_path)
+
+
+@pytest.mark.parametrize("part", FASTER)
+@pytest.mark.parametrize("bench", ["blocked_gemm", "paged_attention"])
+def test_the_path_goes_on_through_what_takes_no_time(tmp_path: Path, bench: str, part: str) -> None:
+    free = dict.fromkeys((field for field in FASTER[part] if not field.endswith(("probe_ns", "load_ns"))), 0.0)
+    check_path(run_bench(find_bench(bench), "ascend_910b2", overrides=free, verify=False).outcome, tmp_path)
 
 
 def check_path(outcome: Outcome, out: Path) -> None:
