@@ -74,17 +74,16 @@ class Cause(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """A task: when its submission began, and when a scheduler found it ready."""
+    """A task, and when it was found ready."""
 
     task: int
     name: str
-    submitted_fs: int
     ready_fs: int
 
     @classmethod
     def of(cls, task: Task) -> Self:
         """The row of a task that is complete."""
-        return cls(task.id, task.kernel.name, task.submitted_fs, task.ready_fs)
+        return cls(task.id, task.kernel.name, task.ready_fs)
 
 
 class Occupancy(NamedTuple):

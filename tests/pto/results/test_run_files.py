@@ -16,19 +16,19 @@ from kernbench.pto.bench import find_bench, run_bench
 from kernbench.pto.launch import Outcome
 from kernbench.pto.replay import replay
 from kernbench.pto.results.record import ORCHESTRATOR, Cause, Phase
-from kernbench.pto.results.run_files import explain_graph, write_graph_run
+from kernbench.pto.results.run_files import explain_graph
 from kernbench.pto.results.usage import find_usage
 from kernbench.pto.results.what_if import FASTER, find_what_ifs
 from kernbench.pto.tasks.graph import read_graph
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
-from tests.pto.graphs import random_graph
+from tests.pto.graphs import random_graph, result_of
 
 BACKENDS = ("tensormap_and_ringbuffer", "aicpu_build_graph", "host_build_graph")
 
 
 def keep(outcome: Outcome, out: Path) -> tuple[dict[str, Any], polars.DataFrame, polars.DataFrame]:
     """What is kept of a run: its result, its op log with the numbers of rows, its critical path."""
-    write_graph_run(outcome, {"bench": "graph"}, explain_graph(outcome), out, lambda _: None)
+    result_of(outcome).write(out)
     log = (
         read_sealed_parquet(out / "oplog.parquet")
         .with_row_index("row")
