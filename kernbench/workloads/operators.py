@@ -29,6 +29,7 @@ class Operator:
     flops: int
     weight_bytes: float
     cache_bytes: int
+    layer: LayerKind | None = None  # None: one of the ends
 
     @property
     def bytes(self) -> float:
@@ -56,7 +57,7 @@ def list_operators(network: Architecture, step: Step) -> list[Operator]:
     if network.causal and network.tied:
         found.append(_of_end(step, Weight("lm_head", network.hidden, network.vocabulary)))
     for kind, times in network.count_kinds().items():
-        found += [_of_layer(network, step, weight, times) for weight in list_layer(network, kind)]
+        found += [_of_layer(network, step, weight, kind, times) for weight in list_layer(network, kind)]
         found.append(_attend(network, step, kind, times))
     return found
 
@@ -78,13 +79,13 @@ def _of_end(step: Step, weight: Weight) -> Operator:
     return Operator(weight.name, _kind(weight), 1, 2 * tokens * weight.active_elements, weight.elements * width, 0)
 
 
-def _of_layer(network: Architecture, step: Step, weight: Weight, times: int) -> Operator:
+def _of_layer(network: Architecture, step: Step, weight: Weight, layer: LayerKind, times: int) -> Operator:
     read: float = weight.elements
     experts = network.experts
     if experts and weight.name.startswith("expert_"):
         read = weight.elements / weight.copies * expect_experts(experts.count, experts.chosen, step.tokens)
     width = step.widths[step.types.weights]
-    return Operator(weight.name, _kind(weight), times, 2 * step.tokens * weight.active_elements, read * width, 0)
+    return Operator(weight.name, _kind(weight), times, 2 * step.tokens * weight.active_elements, read * width, 0, layer)
 
 
 def _kind(weight: Weight) -> str:
@@ -102,4 +103,4 @@ def _attend(network: Architecture, step: Step, kind: LayerKind, times: int) -> O
         flops = 4 * attention.queries * attention.size
     kept = sum(part.count * min(part.context, kind.window or part.context) for part in step.parts if part.before)
     read = kept * attention.cached * step.widths[step.types.cache]
-    return Operator("attention", "attention", times, flops * seen, 0, read)
+    return Operator("attention", "attention", times, flops * seen, 0, read, kind)

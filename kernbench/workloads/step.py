@@ -62,7 +62,7 @@ class Step:
 
     @property
     def sequences(self) -> int:
-        """All sequences, each of which ends the step with a next token."""
+        """All sequences; each ends the step with a next token."""
         return sum(part.count for part in self.parts)
 
 
