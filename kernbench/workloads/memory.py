@@ -25,7 +25,7 @@ class Memory:
 
 
 def find_memory(network: Architecture, step: Step) -> Memory:
-    """What a step needs on each SIP of a replica; ranks share matrices, and heads of keys and values, copied where ranks are more."""
+    """What a step needs on each SIP of a replica; ranks share matrices, and heads of keys and values if there are enough."""
     ranks = step.tensor
     weights = -(-count_parameters(network) * step.widths[step.types.weights] // ranks)
     shares = min(ranks, network.attention.keys) if isinstance(network.attention, Heads) else 1

@@ -132,5 +132,5 @@ def test_a_sweep_has_tokens_a_second(config):
     table = found.table.sort("batch")
     assert table["status"].to_list() == ["ok"] * 3
     machine, user = table["tokens_s"].to_list(), table["user_tokens_s"].to_list()
+    assert machine == pytest.approx([batch * one for batch, one in zip([1, 2, 4], user, strict=True)])
     assert machine == sorted(machine)
-    assert user == sorted(user, reverse=True)
