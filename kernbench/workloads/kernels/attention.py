@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import part_of
 from kernbench.workloads.kernels.layout import find_tile, own_rows
+from kernbench.workloads.kernels.linear import narrow
 
 
 class Decode(NamedTuple):
@@ -115,7 +116,7 @@ def merge(values_ptr: int, parts: tuple[int, int], out_ptr: int, sizes: tuple[An
         weight = weight / tl.sum(weight, axis=0)
         width = a.group * a.size * itemsize(a.dtype)
         values = tl.load(values_ptr + pair * a.splits * width, (used, a.group, a.size), a.dtype)
-        tl.store(out_ptr + pair * width, _narrow(tl, tl.sum(values * weight, axis=0), a.dtype))
+        tl.store(out_ptr + pair * width, narrow(tl, tl.sum(values * weight, axis=0), a.dtype))
 
 
 class _Unit:
@@ -143,8 +144,8 @@ class _Unit:
         tl, a = self.tl, self.a
         at = (unit * a.part + place) * a.size * itemsize(a.cache_dtype)
         key = self._place(self._row(a.keys * a.group + head, token), self.tables.k_norm)
-        tl.store(cache[0] + at, _narrow(tl, key, a.cache_dtype))
-        tl.store(cache[1] + at, _narrow(tl, self._row(a.keys * (a.group + 1) + head, token), a.cache_dtype))
+        tl.store(cache[0] + at, narrow(tl, key, a.cache_dtype))
+        tl.store(cache[1] + at, narrow(tl, self._row(a.keys * (a.group + 1) + head, token), a.cache_dtype))
 
     def _row(self, head: int, token: int) -> Any:
         """(1, size): a token of a head."""
@@ -166,12 +167,3 @@ class _Unit:
             mean = tl.sum(x * x * (1.0 / a.size), axis=1)
             x = x * tl.rsqrt(mean + a.eps) * tl.load(norm_ptr, (1, a.size), a.dtype)
         return x if self.rotation is None else tl.dot(x, self.rotation)
-
-
-def _narrow(tl: Any, x: Any, dtype: str) -> Any:
-    """The same numbers in another type."""
-    if x.dtype == dtype:
-        return x
-    job = tl.composite("math", x, x, math_op="maximum", out_dtype=dtype)
-    tl.wait(job)
-    return job.out

@@ -10,6 +10,7 @@ OVER_PES = DPPolicy(cube="row_wise", pe="row_wise")
 IN_CUBES = DPPolicy(pe="row_wise")
 TILE_BYTES = 1 << 16  # of a read: long beside the time until its first byte comes
 WIDE = 128  # of an axis of a tile
+ROWS_AND_COLUMNS = DPPolicy(cube="row_wise", pe="column_wise")  # of weights: rows of a cube, columns of a PE
 PES, CUBES = 0, 1  # axes of `tl.program_id`
 
 

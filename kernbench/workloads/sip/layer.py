@@ -10,7 +10,6 @@ from kernbench.dtypes import itemsize
 from kernbench.workloads.architecture import Heads, LayerKind
 from kernbench.workloads.kernels.attention import Decode, attend, merge
 from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES
-from kernbench.workloads.kernels.linear import gated
 from kernbench.workloads.kernels.spread import spread_heads
 from kernbench.workloads.numbers import EPS, rotation
 from kernbench.workloads.sip.projection import Part, Projection
@@ -55,13 +54,11 @@ class AttentionBlock:
         self.rows_in_cubes = rank.activation("qkv_in_cubes", self.qkv.rows, IN_CUBES)
         self.attended = rank.activation("attended", self.out.features, IN_CUBES)
 
-    def launch(self, x: Tensor, normal: Tensor, y: Tensor, residual: Tensor | int) -> None:
-        """y = residual + attention of x; `normal` is x in the cubes, times the weights of the norm."""
+    def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
+        """y = residual + attention of x."""
         rank, a = self.rank, self.sizes
-        rank.spread_norm(x, normal, self.norm)
         with rank.operator("q, k, v"):
-            finish = rank.finish(normal.shape[0], self.qkv.shift)
-            rank.multiply("qkv", normal, self.qkv.weight, self.rows, norm=finish, bias=self.qkv.bias)
+            rank.multiply("qkv", x, [self.qkv], self.rows)
             rank.spread(self.rows, self.rows_in_cubes)
         with rank.operator("attention"):
             rank.torch.launch(
@@ -73,7 +70,7 @@ class AttentionBlock:
             width = a.group * a.size
             given = (self.merged, self.attended, a.keys, width, rank.tokens, rank.dtype)
             rank.torch.launch("spread_heads", spread_heads, *given)
-            rank.multiply("o", self.attended, self.out.weight, y, bias=self.out.bias, residual=residual)
+            rank.multiply("o", self.attended, [self.out], y, residual=residual)
 
     def _cache(self, name: str) -> Tensor:
         a = self.sizes
@@ -118,28 +115,14 @@ class MlpBlock:
         own_bias = mlp.bias and rank.index == 0
         self.down = Projection(rank, place, [Part("down", d, mlp.inner, slice(None), own, own_bias)])
         self.inner = rank.activation("inner", self.inputs[0].rows)
-        self.inner_in_cubes = rank.activation("inner_in_cubes", self.inputs[0].rows, IN_CUBES)
 
-    def launch(self, x: Tensor, normal: Tensor, y: Tensor, residual: Tensor | int) -> None:
+    def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
         """y = residual + the MLP of x."""
         rank, mlp = self.rank, self.mlp
-        rank.spread_norm(x, normal, self.norm)
-        finish = rank.finish(normal.shape[0], self.inputs[0].shift)
-        if mlp.gated:
-            with rank.operator("gate, up"):
-                weights = tuple(one.weight for one in self.inputs)
-                sizes = (self.inputs[0].rows, normal.shape[0], rank.tokens)
-                rank.torch.launch(
-                    "gate_up", gated, normal, weights, self.inner, sizes, rank.types, finish, mlp.activation
-                )
-                rank.spread(self.inner, self.inner_in_cubes)
-        else:
-            with rank.operator("up"):
-                up = self.inputs[0]
-                rank.multiply("up", normal, up.weight, self.inner, norm=finish, bias=up.bias, activation=mlp.activation)
-                rank.spread(self.inner, self.inner_in_cubes)
+        with rank.operator("gate, up" if mlp.gated else "up"):
+            rank.multiply("up", x, self.inputs, self.inner, activation=mlp.activation)
         with rank.operator("down"):
-            rank.multiply("down", self.inner_in_cubes, self.down.weight, y, bias=self.down.bias, residual=residual)
+            rank.multiply("down", self.inner, [self.down], y, residual=residual)
 
 
 def find_sizes(rank: Rank, heads: Heads, kind: LayerKind) -> Decode:

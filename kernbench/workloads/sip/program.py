@@ -10,7 +10,7 @@ import numpy as np
 from kernbench.errors import InputError
 from kernbench.workloads.architecture import Architecture, Heads, LayerKind
 from kernbench.workloads.kernels.embedding import embed
-from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES
+from kernbench.workloads.kernels.layout import OVER_PES
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.projection import Part, Projection
@@ -67,15 +67,15 @@ class Decoder:
         network, d = plan.network, plan.network.hidden
         self.rank = rank = Rank(torch, network, step, index, numbers)
         self.x = rank.activation("x", d)
-        self.normal = rank.activation("normal", d, IN_CUBES)
         self.part = rank.activation("part", d) if step.tensor > 1 else None
         self.table = self._table("embedding", network.vocabulary)
         self.places = self._table("positions", network.positions) if network.positions else 0
         self.identity = rank.constant("identity", np.eye(rank.tokens, dtype=np.float32))
-        self.layers = [
-            (f"layer {at}", AttentionBlock(rank, f"{at}", kind), MlpBlock(rank, f"{at}"))
-            for at, kind in plan.list_layers()
-        ]
+        self.layers: list[tuple[str, AttentionBlock, MlpBlock]] = []
+        for at, kind in plan.list_layers():
+            rank.align()
+            self.layers.append((f"layer {at}", AttentionBlock(rank, f"{at}", kind), MlpBlock(rank, f"{at}")))
+        rank.align()
         self.norm = rank.norm("end", "final_norm")
         place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
         part = Part(name, network.vocabulary, d, rank.share(network.vocabulary))
@@ -96,17 +96,15 @@ class Decoder:
             self._add(attention, "attention")
             self._add(mlp, "MLP")
         rank.section = "output"
-        rank.spread_norm(self.x, self.normal, self.norm)
         with rank.operator("lm_head"):
-            finish = rank.finish(network.hidden, self.head.shift)
-            rank.multiply("lm_head", self.normal, self.head.weight, self.logits, norm=finish, bias=self.head.bias)
+            rank.multiply("lm_head", self.x, [self.head], self.logits)
 
     def _add(self, block: AttentionBlock | MlpBlock, name: str) -> None:
         """x += the block of x."""
         if self.part is None:
-            block.launch(self.x, self.normal, self.x, self.x)
+            block.launch(self.x, self.x, self.x)
             return
-        block.launch(self.x, self.normal, self.part, 0)
+        block.launch(self.x, self.part, 0)
         self.rank.add_parts(name, self.x, self.part)
 
     def _table(self, name: str, rows: int) -> Tensor:

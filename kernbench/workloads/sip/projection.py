@@ -29,11 +29,12 @@ class Projection:
 
     def __init__(self, rank: Rank, place: str, parts: Sequence[Part], norm: Normed | None = None) -> None:
         self._rank, self._place, self._parts = rank, place, parts
-        self._norm = norm
+        self.norm = norm
         name = f"{place}.{'+'.join(part.name for part in parts)}"
         self.rows = sum(_length(part.rows, part.out) for part in parts)
         self.features = _length(parts[0].cols, parts[0].features)
         self.weight: Tensor = rank.weight(name, self.rows, self.features, self.make)
+        self.parts: Tensor = rank.parts(name, self.rows)
         self.shift: Tensor | None = None
         self.bias: Tensor | int = 0
         has_shift = norm is not None and norm.shift is not None
@@ -53,8 +54,8 @@ class Projection:
         )
 
     def _taken_by_mean(self) -> np.ndarray:
-        assert self._norm is not None
-        return self.make() @ self._norm.scale()
+        assert self.norm is not None
+        return self.make() @ self.norm.scale()
 
     def _whole_bias(self) -> np.ndarray:
         numbers = self._rank.numbers
@@ -65,8 +66,8 @@ class Projection:
             for part in self._parts
         ]
         bias = np.concatenate(given)
-        if self._norm is not None and self._norm.shift is not None:
-            bias = bias + self.make() @ self._norm.shift()
+        if self.norm is not None and self.norm.shift is not None:
+            bias = bias + self.make() @ self.norm.shift()
         return bias
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kernbench.host.memory.placement import DPPolicy
 from kernbench.workloads.architecture import Architecture
-from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES
-from kernbench.workloads.kernels.linear import linear
-from kernbench.workloads.kernels.spread import add, spread, spread_norm
+from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, ROWS_AND_COLUMNS
+from kernbench.workloads.kernels.linear import finish, multiply, rows_of_parts
+from kernbench.workloads.kernels.spread import add, spread
 from kernbench.workloads.numbers import EPS, Numbers
 from kernbench.workloads.step import Step
 
 if TYPE_CHECKING:
+    from kernbench.host.device.buffer import Buffer
     from kernbench.host.torch.context import RuntimeContext
     from kernbench.host.torch.tensor import Tensor
+    from kernbench.workloads.sip.projection import Projection
 
 
 class Mark(NamedTuple):
@@ -51,6 +54,7 @@ class Rank:
     marks: list[Mark] = field(default_factory=list[Mark])
     section: str = ""
     sums: tuple[Tensor, Tensor] = field(init=False)
+    fillers: list[Buffer] = field(default_factory=list["Buffer"])
 
     def __post_init__(self) -> None:
         shape = (self.torch.pes_per_cube, self.tokens)
@@ -69,6 +73,16 @@ class Rank:
         """Columns of activations."""
         return self.step.tokens
 
+    def align(self) -> None:
+        """Let the next tensors begin at the first channel of each HBM slice, so that all layers of a kind lie alike."""
+        torch, figures = self.torch, self.torch.driven.machine.figures
+        burst = int(figures["hbm.burst_bytes"])
+        period = burst * int(figures["hbm.channels"])
+        for cube, pe in product(range(torch.cubes_per_sip), range(torch.pes_per_cube)):
+            self.fillers.append(torch.reserve("hbm", burst, cube, pe))
+            if rest := -(self.fillers[-1].offset + burst) % period:
+                self.fillers.append(torch.reserve("hbm", rest, cube, pe))
+
     def share(self, size: int) -> slice:
         """This rank's part of an axis; of one that ranks do not divide the last part is padded."""
         part = -(-size // self.step.tensor)
@@ -79,8 +93,8 @@ class Rank:
         return self.torch.empty((rows, self.tokens), self.dtype, policy, name)
 
     def weight(self, name: str, rows: int, features: int, make: Callable[[], np.ndarray]) -> Tensor:
-        """A weight (rows, features) over the PEs."""
-        return self.torch.computed((rows, features), make, self.step.types.weights, OVER_PES, name)
+        """A weight (rows, features): rows over cubes, features over the PEs of each."""
+        return self.torch.computed((rows, features), make, self.step.types.weights, ROWS_AND_COLUMNS, name)
 
     def column(self, name: str, rows: int, make: Callable[[], np.ndarray], policy: DPPolicy = OVER_PES) -> Tensor:
         """A vector (rows, 1) in the type of activations."""
@@ -118,32 +132,32 @@ class Rank:
         """Bring x, which lies over the PEs, to all cubes."""
         self.torch.launch("spread", spread, x, y, x.shape[0], self.tokens, self.dtype)
 
-    def spread_norm(self, x: Tensor, y: Tensor, norm: Normed) -> None:
-        """The same, times the weights of a norm."""
-        with self.operator("norm"):
-            given = (self.sums, x.shape[0], self.tokens, self.dtype)
-            self.torch.launch("spread_norm", spread_norm, x, y, norm.weight, *given)
-
-    def finish(self, features: int, shift: Tensor | None) -> tuple[Any, ...]:
-        """How a product finishes the norm of its input: as of `kernels.linear.Norm`."""
-        return (*self.sums, self.torch.pes_per_cube, features, EPS, shift if shift is not None else 0)
+    def parts(self, name: str, rows: int) -> Tensor:
+        """Where PEs leave the parts of a product of some rows."""
+        torch = self.torch
+        return self.activation(f"{name}.parts", rows_of_parts(rows, torch.cubes_per_sip, torch.pes_per_cube))
 
     def multiply(
         self,
         name: str,
         x: Tensor,
-        weight: Tensor,
+        projections: Sequence[Projection],
         y: Tensor,
         *,
-        norm: tuple[Any, ...] | None = None,
-        bias: Tensor | int = 0,
         activation: str = "",
         residual: Tensor | int = 0,
     ) -> None:
-        """y = weight x, with what follows."""
-        sizes = (*weight.shape, self.tokens)
-        extras = (bias, activation, residual)
-        self.torch.launch(name, linear, x, weight, y, sizes, self.types, norm, extras)
+        """y = what projections make of x, with what follows; of two the first is the gate of the second."""
+        one = projections[0]
+        sizes, norm = (one.rows, one.features, self.tokens), one.norm
+        weights, parts = (tuple(getattr(each, of) for each in projections) for of in ("weight", "parts"))
+        normal = None if norm is None else (norm.weight, *self.sums)
+        self.torch.launch(name, multiply, x, weights, parts, normal, sizes, self.types)
+        ended = None
+        if norm is not None:
+            ended = (*self.sums, one.features, EPS, one.shift if one.shift is not None else 0)
+        extras = (one.bias, activation, residual)
+        self.torch.launch(f"{name}_sum", finish, parts, y, sizes, self.types, ended, extras)
 
     @property
     def types(self) -> tuple[str, str]:
