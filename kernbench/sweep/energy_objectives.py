@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def check_objectives(grid: Grid, points: Sequence[Point]) -> None:
     """Errors: InputError for an objective that no point can have a value of, before anything runs."""
-    energy = [one.column for one in grid.objectives if one.column in OF_ENERGY]
-    machine_figures = [one.column for one in grid.objectives if one.column in OF_MACHINE]
+    energy = _asked(grid, OF_ENERGY)
+    machine_figures = _asked(grid, OF_MACHINE)
     if energy and grid.mode in (Mode.ANALYTIC, Mode.AUTO):
         raise InputError(f"objective {energy[0]} needs runs, and mode {grid.mode} bounds times alone; use mode hybrid")
     if not (energy or machine_figures):
@@ -42,7 +42,7 @@ def check_rows(grid: Grid, table: Path) -> None:
     """Errors: InputError if the points that ran lack the figure of an objective, with the sheet and the field."""
     import polars
 
-    wanted = [one.column for one in grid.objectives if one.column in OF_ENERGY]
+    wanted = _asked(grid, OF_ENERGY)
     if not wanted:
         return
     rows = polars.scan_parquet(table).filter(polars.col("status") == OK).select(*wanted, "no_figures").collect()
@@ -50,6 +50,18 @@ def check_rows(grid: Grid, table: Path) -> None:
         lacking = rows.filter(polars.col(column).is_null())["no_figures"].drop_nulls()
         if len(lacking):
             raise InputError(f"objective {column}: {say_missing(grid, str(lacking[0]).split(', '))}")
+
+
+def _asked(grid: Grid, columns: Sequence[str]) -> list[str]:
+    """Those of some columns that are objectives, or that formulas of objectives read."""
+    formulas = {derived.name: derived.expression.names for derived in grid.derived}
+    read, open_ = set[str](), [one.column for one in grid.objectives]
+    while open_:
+        name = open_.pop()
+        if name not in read:
+            read.add(name)
+            open_ += formulas.get(name, ())
+    return [column for column in columns if column in read]
 
 
 def say_missing(grid: Grid, fields: Iterable[str]) -> str:
