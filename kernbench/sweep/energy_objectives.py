@@ -9,7 +9,7 @@ from kernbench.errors import InputError
 from kernbench.library import show_path
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
-from kernbench.sweep.row import OF_ENERGY, OF_MACHINE, OK
+from kernbench.sweep.row import NEED_ENERGY, OF_MACHINE, OK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def check_objectives(grid: Grid, points: Sequence[Point]) -> None:
     """Errors: InputError for an objective that no point can have a value of, before anything runs."""
-    energy = _asked(grid, OF_ENERGY)
+    energy = _asked(grid, NEED_ENERGY)
     machine_figures = _asked(grid, OF_MACHINE)
     if energy and grid.mode in (Mode.ANALYTIC, Mode.AUTO):
         raise InputError(f"objective {energy[0]} needs runs, and mode {grid.mode} bounds times alone; use mode hybrid")
@@ -42,7 +42,7 @@ def check_rows(grid: Grid, table: Path) -> None:
     """Errors: InputError if the points that ran lack the figure of an objective, with the sheet and the field."""
     import polars
 
-    wanted = _asked(grid, OF_ENERGY)
+    wanted = _asked(grid, NEED_ENERGY)
     if not wanted:
         return
     rows = polars.scan_parquet(table).filter(polars.col("status") == OK).select(*wanted, "no_figures").collect()
