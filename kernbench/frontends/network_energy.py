@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 AJ_PER_J = 10**18
 
 
-def tell_energy(result: RunResult, told: Mapping[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:
-    """What a step costs, beside what is `told` of it: joules of the step and of a token; None where a figure is missing.
+def tell_energy(result: RunResult, step: Mapping[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:
+    """What a step costs, beside what `tell_step` says of it: joules of the step and of a token; None where a figure is missing.
 
-    The operators of `told` are those of the marks, in their order, each with how often its layer counts.
+    The operators of the step are those of the marks, in their order, each with how often its layer counts.
     """
     if not is_priced(result.device.program.machine):
         return dict.fromkeys(("step_dynamic_j", "step_static_j", "joules_per_token", "tokens_per_joule"))
     energy = result.energy()
     by_launch, by_sip = _list_launches(result), _by_sip(result.launches)
     each = [sum(by_launch[at] for one in by_sip for at in one[mark.first : mark.end]) for mark in marks]
-    operators = zip(each, told["operators"], strict=True)
-    dynamic = told["replicas"] * sum(aj * operator["times"] for aj, operator in operators)
-    static = static_aj(energy.draws, told["step_fs"])
-    tokens = told["sequences"] * told["replicas"]
+    operators = zip(each, step["operators"], strict=True)
+    dynamic = step["replicas"] * sum(aj * operator["times"] for aj, operator in operators)
+    static = static_aj(energy.draws, step["step_fs"])
+    tokens = step["sequences"] * step["replicas"]
     known = not energy.missing
     joules = (dynamic + static) / AJ_PER_J / tokens
     return {
