@@ -38,7 +38,7 @@ def check_objectives(grid: Grid, points: Sequence[Point]) -> None:
         _check_bill(machine, column)
 
 
-def check_rows(grid: Grid, table: Path) -> None:
+def check_rows(grid: Grid, points: Sequence[Point], table: Path) -> None:
     """Errors: InputError if the points that ran lack the figure of an objective, with the sheet and the field."""
     import polars
 
@@ -49,7 +49,7 @@ def check_rows(grid: Grid, table: Path) -> None:
     for column in wanted:
         lacking = rows.filter(polars.col(column).is_null())["no_figures"].drop_nulls()
         if len(lacking):
-            raise InputError(f"objective {column}: {say_missing(grid, str(lacking[0]).split(', '))}")
+            raise InputError(f"objective {column}: {_say_missing(points[0], str(lacking[0]).split(', '))}")
 
 
 def _asked(grid: Grid, columns: Sequence[str]) -> list[str]:
@@ -64,11 +64,12 @@ def _asked(grid: Grid, columns: Sequence[str]) -> list[str]:
     return [column for column in columns if column in read]
 
 
-def say_missing(grid: Grid, fields: Iterable[str]) -> str:
-    """Which sheet lacks which figure."""
+def _say_missing(point: Point, fields: Iterable[str]) -> str:
+    """Which sheet of the machine of a point lacks which figure."""
     from kernbench.machine.sheets.field_values import show_topology
 
-    sheets = {part: show_path(shown.sheet) for part, shown in show_topology(grid.topology).parts.items()}
+    shown = show_topology(point.topology, dict(point.overrides))
+    sheets = {name: show_path(part.sheet) for name, part in shown.parts.items()}
     named = (f"{sheets.get(field.partition('.')[0], 'its sheet')} lacks {field.partition('.')[2]}" for field in fields)
     return f"{', '.join(named)}; give it, with its unit and source"
 

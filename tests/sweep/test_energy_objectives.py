@@ -50,7 +50,7 @@ def test_an_objective_without_its_figure_names_sheet_and_field(tmp_path: Path) -
     (tmp_path / "bare.yaml").write_text(text[: text.index("energy:")])
     parameters = {**BASE["parameters"], "topology.parts.noc": [str(tmp_path / "bare.yaml")]}
     with pytest.raises(
-        InputError, match=r"objective energy_j: .*lacks energy.byte_pj; give it, with its unit and source"
+        InputError, match=r"objective energy_j: .*bare.yaml lacks energy.byte_pj; give it, with its unit and source"
     ):
         sweep(tmp_path, ["min energy_j"], parameters=parameters)
 
