@@ -159,12 +159,14 @@ class NetworkWorkload(BenchWorkload):
 
     def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, result: RunResult) -> RunResult:
         """The result with the answer for the network."""
+        from kernbench.frontends.network_energy import tell_energy
         from kernbench.workloads.sip.answer import tell_step, time_marks
 
         session = result.device.session
         launches = [launch for launch in result.launches if launch.message.sip == 0]
         times = time_marks(self.marks, launches, session.op_issue_fs, session.op_end_fs)
-        return replace(result, network=tell_step(plan, step, memory, peak, self.marks, times))
+        told = tell_step(plan, step, memory, peak, self.marks, times)
+        return replace(result, network={**told, **tell_energy(result, told, self.marks)})
 
     def check_family(self, topology: str, family: str) -> None:
         """As of `BenchWorkload`."""

@@ -135,6 +135,11 @@ class RunResult:
         return None if self.network is None else self.network["tokens_s"]
 
     @property
+    def tokens_per_joule(self) -> float | None:
+        """Of a network: tokens for each joule of a step; None where a figure is missing."""
+        return None if self.network is None else self.network["tokens_per_joule"]
+
+    @property
     def user_tokens_s(self) -> float | None:
         """Of a network: tokens a second of one sequence."""
         return None if self.network is None else self.network["user_tokens_s"]
