@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from kernbench.workloads.kernels.layout import TILE_BYTES, WIDE, find_tile
+from kernbench.workloads.kernels.linear import rows_of_parts
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (256, 512, 32), (8016, 512, 1), (4096, 128, 4), (4, 4096, 128), (3, 7, 5)]
+)
+@pytest.mark.parametrize("streamed", ["a", "b"])
+@pytest.mark.parametrize("itemsize", [1, 2, 4])
+def test_a_tile_is_within_the_product_and_its_read_within_the_limit(shape, streamed, itemsize):
+    rows, inner, cols = find_tile(*shape, itemsize, streamed)
+    assert all(1 <= part <= whole for part, whole in zip((rows, inner, cols), shape, strict=True))
+    read = (rows if streamed == "a" else cols) * inner * itemsize
+    assert read <= TILE_BYTES
+
+
+def test_long_reads_are_made_where_there_is_enough_to_read():
+    rows, inner, _ = find_tile(4096, 128, 4, 2, "a")
+    assert rows * inner * 2 == TILE_BYTES
+    assert find_tile(4096, 4096, 4, 2, "a")[0] == WIDE
+
+
+def test_all_pes_have_room_for_as_many_rows_of_parts():
+    assert rows_of_parts(4096, 16, 8) == 4096 * 8
+    assert rows_of_parts(17, 16, 8) == 2 * 16 * 8
