@@ -131,7 +131,7 @@ class NetworkWorkload(BenchWorkload):
         from kernbench.runs.run import run_kernels
         from kernbench.workloads.memory import check_memory
         from kernbench.workloads.sip.answer import find_peak
-        from kernbench.workloads.sip.program import Plan, check_lowered
+        from kernbench.workloads.sip.program import Plan, check_lowered, check_scratch
 
         options = request.options
         if options.verify:
@@ -151,6 +151,7 @@ class NetworkWorkload(BenchWorkload):
         check_lowered(network, step)
         peak = find_peak(machine, bits(step.types.activations))
         memory = check_memory(network, step, peak.held)
+        check_scratch(network, step, machine.places.pes_per_cube, int(machine.figures["pe.scratch_bytes"]))
         plan = Plan(network, given["layers"] == "all")
         run = partial(run_kernels, self.of, machine, range(step.tensor), given, options)
         tell = partial(self._tell, plan, step, memory, peak)

@@ -95,6 +95,11 @@ def test_a_name_of_a_description_is_a_network():
             "small got tp=2 and dp=1, which take 2 SIPs, and tiny has 1; give fewer, or --set topology.sips.count=2",
         ),
         (["context=200000"], "tiny", "small attends to at most 131,072 tokens, got 200,000; give fewer"),
+        (
+            ["batch=100000", "context=9"],
+            "tiny",
+            "small got 100,000 tokens a step; the PEs have 1,048,576 bytes of scratch, for at most 8,192; give fewer, or raise",
+        ),
         (["weights=int3"], "tiny", "unknown dtype 'int3'"),
         (["batch=10000000"], "tiny", "are missing; "),
         ([], "wormhole_n150", "networks run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.workloads.architecture import Architecture, Heads, LayerKind
 from kernbench.workloads.kernels.embedding import embed
@@ -16,6 +17,8 @@ from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.projection import Part, Projection
 from kernbench.workloads.sip.rank import Mark, Rank
 from kernbench.workloads.step import Step
+
+SUMS_BYTES = 64  # of a token, beside its features: the sums of a norm
 
 if TYPE_CHECKING:
     from kernbench.host.torch.context import RuntimeContext
@@ -37,6 +40,17 @@ def check_lowered(network: Architecture, step: Step) -> None:
         raise InputError(
             f"{name} needs {found[0]}, for which there are no kernels yet; phase=decode of dense decoders with heads of keys "
             "and values runs, such as llama-3.1-8b"
+        )
+
+
+def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: int) -> None:
+    """Check that a PE can hold its features of all tokens, times a norm. Errors: InputError with what would do."""
+    features = -(-network.hidden // pes)
+    most = scratch_bytes // (features * itemsize(step.types.activations) + SUMS_BYTES)
+    if step.tokens > most:
+        raise InputError(
+            f"{network.name} got {step.tokens:,} tokens a step; the PEs have {scratch_bytes:,} bytes of scratch, for at most "
+            f"{most:,}; give fewer, or raise topology.pe.scratch_bytes"
         )
 
 
