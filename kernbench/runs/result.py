@@ -160,24 +160,35 @@ class RunResult:
         Errors: InputError on a machine whose sheets have no prices.
         """
         from kernbench.energy.run_energy import RunEnergy, is_priced
+        from kernbench.runs.files import times_of
 
         program = self.device.program
         if not is_priced(program.machine):
             raise InputError(
                 f"machine {self.topology} has no prices; give its sheets an energy block, as models/README.md says"
             )
-        fs = (round(ns * FS_PER_NS) if ns is not None else None for ns in (self.makespan_ns, self.upper_ns))
-        return RunEnergy(program, *fs)  # pyright: ignore[reportArgumentType]
+        upper_fs = None if self.upper_ns is None else round(self.upper_ns * FS_PER_NS)
+        times = None if self.binding is not None else times_of(self.device.session)
+        return RunEnergy(program, round(self.makespan_ns * FS_PER_NS), upper_fs, times)
 
     def tell_energy(self) -> dict[str, Any]:
-        """The energy in plain values: its range, and by action, die, operation, launch and line. Errors: as `energy`."""
+        """The energy in plain values: its range, power over time, and by action, die, operation, launch and line.
+
+        Errors: as `energy`.
+        """
         from kernbench.energy.uncertain import find_energy_range
         from kernbench.runs.energy_shares import share_energy
 
         found = self.energy()
         ends = find_energy_range(found)
         shares = share_energy(found, self.launches)
-        return {**found.to_dict(), **shares.to_dict(), "range": None if ends is None else ends.to_dict()}
+        power = None if found.times is None else found.power().to_dict()
+        return {
+            **found.to_dict(),
+            **shares.to_dict(),
+            "range": None if ends is None else ends.to_dict(),
+            "power": power,
+        }
 
     @property
     def program_digest(self) -> str:

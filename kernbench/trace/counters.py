@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernbench.machine.network.flit_service import padded_service_fs
+from kernbench.oplog.bins import Bins, fit, rounded
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
+from kernbench.oplog.transfers import find_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows
-from kernbench.trace.bins import Bins, fit, rounded
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
-from kernbench.trace.transfers import find_transfers
 from kernbench.trace.use import Held, Moved, make_sparse, spread_held, spread_moved, spread_waiting
 from kernbench.units import FS_PER_NS
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernbench.oplog.log import LogRows
+from kernbench.oplog.transfers import Transfers, find_transfers
 from kernbench.trace.counters import count_over_time
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
 from kernbench.trace.parts import PartTracks, list_track_paths
@@ -26,7 +27,6 @@ from kernbench.trace.tables import (
     make_counters,
     make_flows,
 )
-from kernbench.trace.transfers import Transfers, find_transfers
 from kernbench.units import format_ns
 
 if TYPE_CHECKING:

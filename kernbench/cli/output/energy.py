@@ -51,6 +51,8 @@ def show_energy(found: Mapping[str, Any]) -> None:
     _title(
         f"energy: {format_joules(total)}, {format_joules(dynamic)} dynamic and {format_joules(found['static_aj'])} static"
     )
+    if found["power"] is not None:
+        say(_power(found["mean_w"], found["power"]["peak"]))
     parts = [{**one, "name": one["part"] or REST} for one in found["parts"]]
     show_first(_largest(parts, total), {**OF_TOTAL, "name": Field("part")}, MOST_SHOWN)
     _title("dynamic energy by action")
@@ -71,6 +73,12 @@ def show_energy(found: Mapping[str, Any]) -> None:
         _title("by launch")
         launches = [{**one, "kernel": one["kernel"] or NO_LINE} for one in found["launches"]]
         show_first(list(_shares(launches, dynamic)), LAUNCHES, MOST_SHOWN)
+
+
+def _power(mean_w: float, peak: Mapping[str, float]) -> str:
+    """The line on power, of the mean and `PowerOverTime.to_dict()["peak"]`."""
+    when = f"in the {peak['length_ns']:,.6g} ns from {peak['start_ns']:,.6g} ns"
+    return f"power: {mean_w:,.6g} W in the mean, at most {peak['w']:,.6g} W {when}"
 
 
 def _show_range(found: Mapping[str, Any]) -> None:
