@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.energy.row_places import PlacedEnergies, place_energies
-from kernbench.energy.static import energy_aj
+from kernbench.energy.static import Instances, energy_aj
 from kernbench.oplog.bins import Bins
 from kernbench.oplog.transfers import find_transfers
 from kernbench.units import FS_PER_NS
@@ -24,11 +24,13 @@ from kernbench.units import FS_PER_NS
 if TYPE_CHECKING:
     from kernbench.energy.run_energy import RunEnergy
     from kernbench.energy.static import Draw
+    from kernbench.machine.machine import Machine
     from kernbench.oplog.causes import Times
     from kernbench.program.program import Program
 
 BINS = 256  # of a run, at most
 AJ_PER_W_FS = 1000  # 1 W for 1 fs is 1 fJ
+NW_PER_W = 10**9
 _ROWS = 1 << 17  # that are spread at once
 _SCALE = 53  # bits of a share of an energy
 _HALF = 1 << (_SCALE - 1)
@@ -110,6 +112,11 @@ def apportion(total: int, weight: np.ndarray) -> list[int]:
 def watts(aj: Sequence[int], bins: Bins) -> np.ndarray:
     """float64[bin] mean powers of energies."""
     return np.array(aj, float) / (bins.length_fs * float(AJ_PER_W_FS))
+
+
+def find_static_w(machine: Machine) -> float:
+    """The static power of a machine."""
+    return sum(draw.count * draw.nw for draw in Instances.of(machine).draws(machine.prices)) / NW_PER_W
 
 
 def _static(draws: Sequence[Draw], bins: Bins, end_fs: int) -> list[int]:

@@ -180,8 +180,7 @@ class Session:
         if program.checked_sizes is not known.sizes:
             self._load_tables()
         self._op = program.op
-        if len(self._op) > len(self._times):
-            self._enlarge_times()
+        self._enlarge_times()
         live = self._builder.live
         if self._builder.add_entries(self._op.values, known.entries):
             if live:
@@ -192,6 +191,18 @@ class Session:
         for number, first, end in chunks:
             if not give_rows(memory.words, number, first, end):
                 raise ValueError(f"thread {program.threads[number].name} was given rows before it came to its end")
+
+    def add_finished(self, times_fs: np.ndarray) -> None:
+        """Take rows that were added to the program after the run, with their times: int64[row, issue, start and end].
+
+        They say what else was done, such as by agents: no thread runs them, no server serves them, they make no event.
+        """
+        self.program.flush()
+        self._op = self.program.op
+        self._enlarge_times()
+        added = self._times[len(self._op) - len(times_fs) : len(self._op)]
+        for name, column in zip(("issue_fs", "start_fs", "end_fs"), times_fs.T, strict=True):
+            added[name] = column
 
     def _write_network(self) -> None:
         self._memory.write_network(self._builder.build(), *self._builder.widths(), live=self._builder.live)
@@ -219,6 +230,8 @@ class Session:
 
     def _enlarge_times(self) -> None:
         known = len(self._times)
+        if len(self._op) <= known:
+            return
         self._times = enlarged(self._times, known, len(self._op))
         self._times[known:].view(np.int64).fill(codes.NONE)
 

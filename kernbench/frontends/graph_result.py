@@ -31,13 +31,22 @@ if TYPE_CHECKING:
 NS_PER_US = 1e3
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class GraphDevice:
-    """What a result keeps of a run: its session and program."""
+    """What a result keeps of a run: its session and program, with the rows of the runtime."""
 
-    session: Session
-    program: Program
+    outcome: Outcome
     unmapped_lookups: int = 0
+
+    @property
+    def session(self) -> Session:
+        """The finished session."""
+        return self.outcome.whole
+
+    @property
+    def program(self) -> Program:
+        """Its program."""
+        return self.session.program
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -112,7 +121,7 @@ def make_result(outcome: Outcome, rerun: Rerun, figures: Mapping[str, Any], **of
     """The result of a finished run; `of_run` is what was asked for and whether it is right, by the names of `RunResult`."""
     summary, session = summarise(outcome), outcome.session
     metrics = run_metrics(session, ())
-    device: Any = GraphDevice(session, session.program)  # what explains and keeps runs asks for no more
+    device: Any = GraphDevice(outcome)  # what explains and keeps runs asks for no more
     return GraphResult(
         topology=outcome.device.machine.name,
         latency_ns=outcome.end_fs / FS_PER_NS,

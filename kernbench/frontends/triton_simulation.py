@@ -14,9 +14,10 @@ from kernbench.host.memory.placement import DPPolicy
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.runs.recording import RecordingDevice
 from kernbench.triton.device_facts import DeviceFacts
-from kernbench.triton.host_arrays import HostMemory, is_tensor
+from kernbench.triton.host_arrays import HostMemory, is_tensor, spanned, whole_storage
 from kernbench.triton.language.descriptor import TensorDescriptor
 from kernbench.triton.language.jit import KernelOnGrid, Launcher
+from kernbench.triton.pointees import find_pointees
 from kernbench.triton.whole_file import Launch, compute
 from kernbench.units import FS_PER_NS
 
@@ -78,12 +79,18 @@ def _launch(
             return value
         memory = HostMemory()
         at = memory.pointer_to(value, "")
-        held: np.ndarray = memory.arrays[at.number][int(at.offsets) :]
+        return held_on_device(memory.arrays[at.number][int(at.offsets) :])
+
+    def held_on_device(held: np.ndarray) -> Any:
         if held.ctypes.data not in made:
             made[held.ctypes.data] = torch.from_numpy(held, SPLIT)
         return made[held.ctypes.data]
 
     name = kernel.kernel.__name__
+    pointees = [
+        (*spanned(one), held_on_device(whole_storage(one))) for one in find_pointees([*args, *options.values()])
+    ]
+    kernel = kernel.with_pointees(pointees)
     launched = torch.launch(
         name, kernel, *map(on_device, args), **{key: on_device(value) for key, value in options.items()}
     )

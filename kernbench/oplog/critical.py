@@ -12,7 +12,7 @@ served counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ class PathFinder:
     def __init__(self, program: Program, times: Times, station_busy_fs: np.ndarray) -> None:
         self._program, self._times, self._op = program, times, program.op
         self._station_busy_fs = station_busy_fs
-        self._causes = Causes(program, times)
+        self._causes, self._noted = Causes(program, times), program.causes
         self._duration_fs = program.duration_fs()
         parts = list_parts(program.machine)
         servers = len(program.machine.server_name)
@@ -73,15 +73,18 @@ class PathFinder:
         """Yield the pieces from the end to the start."""
         now_fs = int(self._times.end_fs[row])
         while row != NONE and now_fs > since_fs:
-            piece = self._piece(row, now_fs)
-            if piece is not None and piece.end_fs > piece.start_fs:
-                yield piece if piece.start_fs >= since_fs else _cut(piece, since_fs)
-                now_fs = piece.start_fs
+            for find in (self._piece, self._wait):
+                piece = find(row, now_fs) if now_fs > since_fs else None
+                if piece is not None and piece.end_fs > piece.start_fs:
+                    yield piece if piece.start_fs >= since_fs else _cut(piece, since_fs)
+                    now_fs = piece.start_fs
             row = self._cause(row)
         if now_fs > since_fs:
             yield Piece(since_fs, now_fs, NONE, "", "", {UNKNOWN: now_fs - since_fs})
 
     def _cause(self, row: int) -> int:
+        if row in self._noted:
+            return self._noted[row].row
         kind = self._op[row, 0]
         if kind in (codes.WAIT, codes.PIPE) and self._times.end_fs[row] > self._times.issue_fs[row]:
             found = self._causes.before_end(row)
@@ -96,17 +99,33 @@ class PathFinder:
     def _piece(self, row: int, now_fs: int) -> Piece | None:
         """The work of a row up to a time; None for rows that only waited for another."""
         kind = int(self._op[row, 0])
-        if kind not in codes.WORKING:
+        if kind not in codes.WORKING or (row in self._noted and kind in codes.BLOCKING):
             return None
         start_fs = int(self._times.start_fs[row])
         length = now_fs - start_fs
         spent = {codes.EXEC: self._exec, codes.MOVE: self._move}.get(kind, self._delay)(row, length)
         name, _ = self._program.tags[int(self._program.op_tag[row])]
         issued = row if self._program.op_thread[row] != NONE else self._causes.pipe_of(row)
+        if role := self._role(row):
+            spent = {f"{role}: {name}": length}
         return Piece(start_fs, now_fs, row, self._part(row), name, spent, issued)
+
+    def _wait(self, row: int, now_fs: int) -> Piece | None:
+        """The time between the cause of a row and its work, where the cause is noted; it is of no row."""
+        noted = self._noted.get(row)
+        if noted is None or noted.done_fs >= now_fs:
+            return None
+        spent = _fitted(noted.spent_fs, now_fs - noted.done_fs, UNKNOWN)
+        return Piece(noted.done_fs, now_fs, NONE, self._part(row), "", spent)
+
+    def _role(self, row: int) -> str:
+        thread = int(self._program.op_thread[row])
+        return self._program.threads[thread].role if thread != NONE else ""
 
     def _part(self, row: int) -> str:
         kind, machine = self._op[row, 0], self._program.machine
+        if self._role(row):
+            kind = NONE  # it is a part by itself
         server = int(self._op[row, 1] if kind == codes.EXEC else self._op[row, 5] if kind == codes.MOVE else NONE)
         if server != NONE:
             return machine.server_name[server]
@@ -178,7 +197,7 @@ def _cut(piece: Piece, since_fs: int) -> Piece:
     return piece._replace(start_fs=since_fs, spent_fs=_fitted(piece.spent_fs, piece.end_fs - since_fs, UNKNOWN))
 
 
-def _fitted(spent: dict[str, int], length: int, rest: str) -> dict[str, int]:
+def _fitted(spent: Mapping[str, int], length: int, rest: str) -> dict[str, int]:
     """Adjust times to sum to a length: missing time goes to `rest`, excess is taken from the largest."""
     found = {name: fs for name, fs in spent.items() if fs}
     more = length - sum(found.values())

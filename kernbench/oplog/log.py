@@ -2,7 +2,8 @@
 
 Operations are the rows of the program that have a tag (jobs, transfers, pipes, barriers, marks) and the stages of tile
 plans; untagged rows are the program's own bookkeeping. Sorted by (start, end, thread, rows before stages, row): a total order
-that does not depend on when rows were written, so a recorded and a live run have one log.
+that does not depend on when rows were written, so a recorded and a live run have one log. A thread with a role is a part by
+itself, which did all of its rows.
 
 | column | |
 |---|---|
@@ -10,7 +11,7 @@ that does not depend on when rows were written, so a recorded and a live run hav
 | component | the part that did it: server of a job, holder of a transfer's channel, end of an arrival, else of the thread |
 | op_kind, op_name | "memory", "gemm", "math", "control" or "composite", and the name of the operation |
 | params | JSON: its parameters (`oplog.params`), of a stage those of its tile (`oplog.tiles`); "" if there are none |
-| dependencies | rows of this table: the one before in the same thread or tile |
+| dependencies | rows of this table: the one that is noted as the cause, else the one before in the same thread or tile |
 | thread | the thread that issued it |
 | bytes | payload of a transfer, 0 else |
 | issue_fs | its issue |
@@ -137,6 +138,9 @@ def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         plan[stages] = number
         before[stages] = np.arange(first[0], end[-1]) - 1
         before[first] = pipe
+    for row, cause in program.causes.items():
+        if cause.row != NONE and program.op_tag[cause.row]:
+            before[row] = cause.row
     return thread, before, plan
 
 
@@ -154,7 +158,8 @@ def _components(program: Program, server: np.ndarray, thread: np.ndarray, row: n
     """The part of each row: that of its server, else that of its thread. Arguments: int64[n] server or NONE, thread, row."""
     servers = program.machine.server_name
     parts = [*servers, *(thread.name.partition("/")[0] for thread in program.threads)]
-    part = np.where(server == NONE, len(servers) + thread, server)
+    has_role = np.array([bool(thread.role) for thread in program.threads], bool)
+    part = np.where((server == NONE) | has_role[thread], len(servers) + thread, server)
     for at in np.flatnonzero(program.op[row, 0] == Op.ARRIVE).tolist():
         part[at] = len(parts)
         parts.append(_find_destination(program, int(row[at])))

@@ -77,6 +77,15 @@ def _portions(
     yield plans[first:]
 
 
+class Waited(NamedTuple):
+    """What a row waited for, as whoever wrote it knows: another row, from when on (fs) that was no longer in the way, and
+    the time (fs) since, by what was done: up to the start of a job or transfer, to the end of another row."""
+
+    row: int  # of the op table
+    done_fs: int
+    spent_fs: Mapping[str, int]
+
+
 class Program:
     """A device program for one machine."""
 
@@ -93,6 +102,7 @@ class Program:
         self._source_ids: dict[tuple[str, int], int] = {("", 0): 0}
         self._duration_ids: dict[Terms, int] = {(): ZERO}
         self._durations: list[Terms] = [()]
+        self.causes: dict[int, Waited] = {}  # by op-table row: what is known and does not follow from times
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
         self.checked_rows = self.checked_entries = 0  # of the op table, which are known to be legal
         self.checked_sizes: tuple[int, ...] = ()  # `sizes` at the last check
@@ -141,6 +151,9 @@ class Program:
         other._token_start.append(place[self.token_start])
         other._token_end.append(other.token_start + self.token_end - self.token_start)
         other.plan_rows = place[np.array(self.plan_rows, np.int64)].tolist()
+        other.causes = {
+            int(place[row]): cause._replace(row=int(place[cause.row])) for row, cause in self.causes.items()
+        }
         other.checked_rows, other.checked_entries, other.checked_sizes = 0, 0, ()
         first = np.searchsorted(thread[order], np.arange(len(self.threads)))
         other.threads = [thread.at(at) for thread, at in zip(self.threads, first.tolist(), strict=True)]
@@ -148,9 +161,12 @@ class Program:
 
     # For front-ends
 
-    def thread(self, name: str) -> Thread:
-        """A new thread. Its id orders its events among those of other threads at the same time."""
-        thread = Thread(len(self.threads), name, self._dirty)
+    def thread(self, name: str, role: str = "") -> Thread:
+        """A new thread. Its id orders its events among those of other threads at the same time.
+
+        One with a role, such as "scheduler", is a part by itself: critical paths name its time by role and operation.
+        """
+        thread = Thread(len(self.threads), name, self._dirty, role)
         self.threads.append(thread)
         return thread
 

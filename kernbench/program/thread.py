@@ -29,11 +29,12 @@ class SourceLines(NamedTuple):
 class Thread:
     """One thread of a program. Each verb appends a row and returns the row's index within the thread."""
 
-    __slots__ = ("_dirty", "chunks", "encoded", "id", "name", "notes", "pending", "row_count", "sources")
+    __slots__ = ("_dirty", "chunks", "encoded", "id", "name", "notes", "pending", "role", "row_count", "sources")
 
-    def __init__(self, id: int, name: str, dirty: list[Thread]) -> None:
+    def __init__(self, id: int, name: str, dirty: list[Thread], role: str = "") -> None:
         self.id = id
         self.name = name
+        self.role = role
         self.row_count = 0
         self.notes: dict[
             int, Mapping[str, Any]
@@ -170,7 +171,7 @@ class Thread:
 
     def at(self, row: int) -> Thread:
         """A finished thread of the same rows, at consecutive rows of the op table."""
-        other = Thread(self.id, self.name, [])
+        other = Thread(self.id, self.name, [], self.role)
         other.row_count, other.notes, other.sources = self.row_count, self.notes, self.sources
         other.chunks = [(0, row, self.row_count)] * (self.row_count > 0)
         return other

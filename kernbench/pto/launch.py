@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from kernbench.engine.jit_status import running_s
 from kernbench.modes import Mode
-from kernbench.pto.results.record import ORCHESTRATOR, Phase, Record
+from kernbench.pto.results.record import ORCHESTRATOR, Cause, Phase, Record
+from kernbench.pto.results.runtime_rows import add_runtime_rows
 from kernbench.pto.results.usage import Usage, find_usage
 from kernbench.pto.runtime.device import Device
 from kernbench.pto.runtime.orchestrator import Backend, Orchestrator
@@ -49,6 +50,17 @@ class Outcome:
     def usage(self) -> Usage:
         """How busy the parts of the machine were, found once for all that is said of the run."""
         return find_usage(self)
+
+    @cached_property
+    def last_row(self) -> int:
+        """The row that ends the run, of the op table with all that threads and cores did."""
+        return add_runtime_rows(self)
+
+    @property
+    def whole(self) -> Session:
+        """The session, with all that threads and cores did among the rows of its program."""
+        assert self.last_row >= 0
+        return self.session
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +125,10 @@ class Launch:
     def _start_together(self, device: Device, orchestrator: Orchestrator) -> None:
         """The orchestrator makes the shared memory, a scheduler clears the arrays, the orchestrator sets the pointers."""
         step = self.settings.time.init
-        device.record.add_phase(ORCHESTRATOR, Phase.START_UP, 0, step)
-        device.record.add_phase(ORCHESTRATOR, Phase.START_UP, 2 * step, 3 * step)
-        for scheduler in device.schedulers:
-            device.record.add_phase(scheduler.number, Phase.START_UP, step, 2 * step)
+        add = device.record.add_phase
+        made = Cause.at(add(ORCHESTRATOR, Phase.START_UP, 0, step), step)
+        cleared = [add(one.number, Phase.START_UP, step, 2 * step, made) for one in device.schedulers]
+        add(ORCHESTRATOR, Phase.START_UP, 2 * step, 3 * step, Cause.at(cleared[0], 2 * step))
         if self.build_mode == BuildMode.WITH_SCHEDULERS:
             self._start_schedulers(device, 3 * step)
         orchestrator.start(3 * step)
@@ -126,12 +138,13 @@ class Launch:
         time = self.settings.time
         orchestrator.build()
         launched = time.run + orchestrator.submitted * time.task
+        built = device.record.add_phase(ORCHESTRATOR, Phase.SUBMIT, 0, launched)
         for task in device.slots.values():
-            task.published_fs = launched
+            task.published_by, task.published_fs = built, launched
         orchestrator.end_fs = launched
-        device.record.add_phase(ORCHESTRATOR, Phase.SUBMIT, 0, launched)
         for scheduler in device.schedulers:
-            device.record.add_phase(scheduler.number, Phase.START_UP, launched, launched + time.init)
+            start = Cause.at(built, launched)
+            device.record.add_phase(scheduler.number, Phase.START_UP, launched, launched + time.init, start)
         self._start_schedulers(device, launched + time.init)
 
     def _start_schedulers(self, device: Device, at_fs: int) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from kernbench.engine import Session
     from kernbench.runs.explanation import Explanation
-    from kernbench.runs.other_rows import OtherRows
     from kernbench.runs.result import RunResult
     from kernbench.runs.what_if import WhatIf
 
@@ -36,9 +35,8 @@ class RunToKeep:
 
     session: Session
     summary: Mapping[str, Any]  # of `result.json`, in JSON's types
-    path: Sequence[Piece]  # the critical path; `row` is that of the op table, behind its last one that of `other`
+    path: Sequence[Piece]  # the critical path
     explanation: Explanation | None = None
-    other: OtherRows | None = None  # what the op log has besides rows of the program
 
 
 def write_files(
@@ -98,25 +96,22 @@ def _make_tables(run: RunToKeep) -> dict[str, polars.DataFrame]:
     """The op log, the critical path and what `kernbench web` draws beside, by file."""
     program, times = run.session.program, times_of(run.session)
     row = order_rows(program, times.start_fs, times.end_fs)
-    others = 0 if run.other is None else len(run.other.log)
-    tables = {
+    return {
         OP_LOG: build_log(program, *times, row),
-        PATH: _path_with_rows(run.path, row, program.row_count, others),
+        PATH: _path_with_rows(run.path, row, program.row_count),
         **make_view_tables(program, times, row),
     }
-    return tables if run.other is None else run.other.add_to(tables)
 
 
-def _path_with_rows(path: Sequence[Piece], row: np.ndarray, rows: int, others: int) -> polars.DataFrame:
+def _path_with_rows(path: Sequence[Piece], row: np.ndarray, rows: int) -> polars.DataFrame:
     """The critical path with `row`, that of the op log, null for a piece of which it has none.
 
-    `row`: int64[row of the op log] its row in the op table, of so many `rows`; `others` follow in both.
+    `row`: int64[row of the op log] its row in the op table, of so many `rows`.
     """
     import polars
 
-    place = np.full(rows + others + 1, NONE, np.int64)  # the last, which NONE reads, is none
+    place = np.full(rows + 1, NONE, np.int64)  # the last, which NONE reads, is none
     place[row] = np.arange(len(row))
-    place[rows:-1] = len(row) + np.arange(others)
     of_piece = np.array([piece.row for piece in path for _ in piece.spent_fs], np.int64)
     found = polars.Series(place[of_piece], dtype=polars.Int64)
     return make_path_table(path).with_columns(row=found.replace(NONE, None))

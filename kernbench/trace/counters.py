@@ -1,8 +1,8 @@
-"""Counters of a run over time: utilisation of links, memories and engines, and the length of queues.
+"""Counters of a run over time: utilisation of links, memories and engines, the length of queues, and power.
 
 Time is cut into bins of equal length, and a value is the mean of a bin. Utilisation is of a class of parts in one
 process, such as the NoC links of a cube, and of the busiest of these. Queues are of a class of servers in one process: how
-many jobs and transfers wait.
+many jobs and transfers wait. Power is the mean of a bin, too (`trace.power`).
 
 An op log has no times of single flits. The time that a transfer takes at each link and memory channel is exact, and it is
 spread evenly over the time during which its data are on the way. What then exceeds a class in a bin goes to the next bin
@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kernbench.energy.run_energy import is_priced
 from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.bins import Bins, fit, rounded
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
 from kernbench.oplog.transfers import find_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows
+from kernbench.trace.power import measure_power
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
 from kernbench.trace.use import Held, Moved, make_sparse, spread_held, spread_moved, spread_waiting
 from kernbench.units import FS_PER_NS
@@ -65,6 +67,9 @@ def count_over_time(
         _make_utilisation(program, times, bins, chosen, parts, tracks),
         _make_queues(program, times, bins, chosen, parts, tracks),
     ]
+    if is_priced(program.machine):
+        power = measure_power(program, times, bins, chosen, parts)
+        found.append(_make_tracks(bins, power.watts, power.name, power.process, "power", "W", tracks))
     return polars.concat(found)
 
 

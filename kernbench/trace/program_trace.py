@@ -15,7 +15,7 @@ from kernbench.oplog.log import LogRows
 from kernbench.oplog.transfers import Transfers, find_transfers
 from kernbench.trace.counters import count_over_time
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
-from kernbench.trace.parts import PartTracks, list_track_paths
+from kernbench.trace.parts import RUN, PartTracks, list_track_paths
 from kernbench.trace.tables import (
     ENDLESS,
     NOWHERE,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from kernbench.oplog.critical import Piece
     from kernbench.program.program import Program
 
-RUN = "run"  # the process of what concerns the whole run
 CRITICAL_PATH, LAUNCHES, START = (
     "critical path",
     "launches",

@@ -45,7 +45,7 @@ class HostMemory:
     def pointer_to(self, value: Any, name: str) -> pointer:
         """A pointer to the first element of a tensor, the argument of this name."""
         kind = type_of(value)
-        start, first, nbytes = _storage(value)
+        start, first, nbytes = storage_of(value)
         key = start, kind.name
         number = self._numbers.get(key)
         if number is None:
@@ -56,7 +56,13 @@ class HostMemory:
         return pointer(number, np.int64((first - start) // kind.numpy.itemsize), kind)
 
 
-def _storage(value: Any) -> tuple[int, int, int]:
+def spanned(value: Any) -> tuple[int, int]:
+    """Where the storage of a tensor begins, and its bytes."""
+    start, _, nbytes = storage_of(value)
+    return start, nbytes
+
+
+def storage_of(value: Any) -> tuple[int, int, int]:
     """Where the storage of a tensor begins, where its first element is, and the bytes of the storage."""
     if isinstance(value, np.ndarray):
         owner = value
@@ -70,6 +76,12 @@ def _storage(value: Any) -> tuple[int, int, int]:
         storage = value.untyped_storage()
         return storage.data_ptr(), value.data_ptr(), storage.nbytes()
     return value.data_ptr(), value.data_ptr(), value.numel() * value.element_size()
+
+
+def whole_storage(value: Any) -> np.ndarray:
+    """All elements of the storage of a tensor, flat."""
+    memory = HostMemory()
+    return memory.arrays[memory.pointer_to(value, "").number]
 
 
 def _bytes_at(address: int, nbytes: int) -> np.ndarray:

@@ -18,10 +18,11 @@ from kernbench.errors import InputError, KernBenchError, RunError, error_text, s
 from kernbench.library import show_path
 from kernbench.tl.language.errors import raising_line
 from kernbench.triton.cuda_on_cpu import cuda_on_cpu
-from kernbench.triton.host_arrays import HostMemory, is_tensor
+from kernbench.triton.host_arrays import HostMemory, is_tensor, spanned
 from kernbench.triton.language.jit import Bound, KernelOnGrid, Launcher, launching
 from kernbench.triton.language.memory_of_launch import Memory
 from kernbench.triton.language.modules import importable
+from kernbench.triton.pointees import find_pointees
 from kernbench.user_modules import line_of, raised, read_permitted
 
 
@@ -97,9 +98,10 @@ def _as_program(path: Path) -> Iterator[None]:
 
 def compute(kernel: KernelOnGrid, args: Sequence[Any], options: Mapping[str, Any]) -> Launch:
     """Compute a launch in the tensors of the host. Errors: InputError, KernelError with program and line."""
-    bound: Bound = kernel.prepare_launch(args, options, None, None)
+    pointees = [(*spanned(one), one) for one in find_pointees([*args, *options.values()])]
+    bound: Bound = kernel.with_pointees(pointees).prepare_launch(args, options, None, None)
     memory = HostMemory()
-    shown = {name: _shown(value) for name, value in bound.named_arguments.items()}
+    shown = {name: _shown(value) for name, value in bound.named_arguments.items() if name in kernel.kernel.arg_names}
     bound.replace(lambda value, name: memory.pointer_to(value, name) if is_tensor(value) else value)
     try:
         Memory(bound.grid, memory.arrays, memory.names).run(bound.run)

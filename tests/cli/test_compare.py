@@ -40,7 +40,11 @@ def test_what_moved_is_shown(sweeps: tuple[str, str], capsys: pytest.CaptureFixt
         ["2", "7", "200.000", "210.000", "+5.000%"],
         ["2", "8", "200.000", "194.000", "-3.000%"],
     ]
-    assert lines[-2] == "latency_ns: 2 of 4 moved, by -3.000% to +5.000%"
+    assert lines[-3:] == [
+        "latency_ns: 2 of 4 moved, by -3.000% to +5.000%",
+        "pe_exec_ns: none of 4 moved",
+        "energy_j: none of 4 moved",
+    ]
 
 
 @pytest.mark.parametrize("width", [70, 60, 40, 32])
@@ -86,7 +90,11 @@ def test_the_algorithms_of_collectives_are_shown(
 
 def test_a_sweep_equals_itself(sweeps: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", sweeps[0], sweeps[0], "--threshold", "0"]) == 0
-    assert printed(capsys)[2:] == ["latency_ns: none of 4 moved", "pe_exec_ns: none of 4 moved"]
+    assert printed(capsys)[2:] == [
+        "latency_ns: none of 4 moved",
+        "pe_exec_ns: none of 4 moved",
+        "energy_j: none of 4 moved",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +164,7 @@ def test_bounds_are_not_compared_with_what_was_simulated(tmp_path: Path, capsys:
         "2 points left out: bounded in A and simulated in B, and a lower bound is no latency",
         "latency_ns: none of 2 moved",
         "pe_exec_ns: none of 2 moved",
+        "energy_j: none of 2 moved",
     ]
     assert main(["compare", hybrid, auto, "--threshold", "0", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -180,11 +189,13 @@ def test_what_moved_of_bounds_is_told_apart(tmp_path: Path, capsys: pytest.Captu
         ("analytic", "lower", "lower")
     ] * 2
     assert main(["compare", before, after]) == 0
-    assert printed(capsys)[-4:] == [
+    assert printed(capsys)[-6:] == [
         "latency_ns: none of 1 moved",
         "latency_ns, bounds alone: 2 of 2 moved, by +10.000% to +10.000%",
         "pe_exec_ns: none of 1 moved",
         "pe_exec_ns, bounds alone: none of 2 moved",
+        "energy_j: none of 1 moved",
+        "energy_j, bounds alone: none of 2 moved",
     ]
 
 
@@ -226,9 +237,10 @@ def test_runs_are_compared_whatever_is_set(tmp_path: Path, capsys: pytest.Captur
     assert main(["compare", a, b]) == 0
     lines = printed(capsys)
     assert lines[2] == "topology.hbm.channel_gbs: as it stands in A, 64 in B"
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         "latency_ns: 1 of 1 moved, by -20.000% to -20.000%",
         "pe_exec_ns: none of 1 moved",
+        "energy_j: none of 1 moved",
         "B is 1.25 times faster than A",
     ]
 

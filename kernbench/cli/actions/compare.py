@@ -143,7 +143,7 @@ def _sentences(found: Comparison, column: str) -> Iterable[str]:
         moved = changes.filter(changes != 0)
         if len(moved):
             yield f"{name}: {len(moved)} of {len(changes)} moved, by {moved.min():+.3%} to {moved.max():+.3%}"
-        elif len(some) or (name == column and not len(pairs)):
+        elif len(changes) or (name == column and not len(pairs)):
             yield f"{name}: none of {len(changes)} moved"
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from kernbench.program.ops import NONE
-
 if TYPE_CHECKING:
     from kernbench.pto.runtime.core import Assigned
     from kernbench.pto.tasks.task import Task
@@ -35,7 +33,19 @@ class Phase(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-class BlockRow(NamedTuple):
+@dataclass(slots=True)
+class PhaseRow:
+    """A stretch of a thread's time, in femtoseconds, and what it waited for: the phase before, another cause, or nothing."""
+
+    thread: int
+    phase: Phase
+    start_fs: int
+    end_fs: int
+    cause: PhaseRow | Cause | None = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRow:
     """A block of a task on a core, in femtoseconds."""
 
     task: int
@@ -44,32 +54,36 @@ class BlockRow(NamedTuple):
     dispatch_fs: int
     start_fs: int
     end_fs: int
+    dispatch: PhaseRow = field(repr=False, compare=False)  # in which it was dispatched
+    first: int  # its rows among those of the core's thread, from the core's own start to its end
+    last: int
 
 
-class PhaseRow(NamedTuple):
-    """A stretch of a thread's time."""
+class Cause(NamedTuple):
+    """What something waited for: a phase, or the end of a block; when that was done, and from when on it could be seen."""
 
-    thread: int
-    phase: Phase
-    start_fs: int
-    end_fs: int
-    core: int = NONE  # whose oldest block that was not seen to end is seen to, if the phase begins so
+    by: PhaseRow | BlockRow | None
+    done_fs: int
+    seen_fs: int
+
+    @classmethod
+    def at(cls, by: PhaseRow | None, fs: int) -> Self:
+        """A cause in a phase that can be seen at once."""
+        return cls(by, fs, fs)
 
 
 class TaskRow(NamedTuple):
-    """A task: when its submission began, when schedulers could see it, and when which of them found it ready."""
+    """A task: when its submission began, and when a scheduler found it ready."""
 
     task: int
     name: str
     submitted_fs: int
     ready_fs: int
-    published_fs: int
-    scheduler: int
 
     @classmethod
     def of(cls, task: Task) -> Self:
         """The row of a task that is complete."""
-        return cls(task.id, task.kernel.name, task.submitted_fs, task.ready_fs, task.published_fs, task.scheduler)
+        return cls(task.id, task.kernel.name, task.submitted_fs, task.ready_fs)
 
 
 class Occupancy(NamedTuple):
@@ -94,12 +108,29 @@ class Record:
     warnings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])  # (time in fs, text)
     blocked: int = 0  # allocations that had to wait
     recycled: int = 0  # slots that were given to a further task
+    latest: dict[int, PhaseRow] = field(default_factory=dict[int, PhaseRow])  # the phase of each thread that began last
 
-    def add_block(self, block: Assigned, core: int, start_fs: int, end_fs: int) -> None:
-        """A block has ended."""
-        self.blocks.append(BlockRow(block.task.id, block.block, core, block.dispatch_fs, start_fs, end_fs))
+    def add_block(self, block: Assigned, core: int, times_fs: tuple[int, int], rows: tuple[int, int]) -> BlockRow:
+        """A block has ended; its start and end, its first and last row."""
+        task, number, dispatch_fs, _, dispatch = block
+        self.blocks.append(BlockRow(task.id, number, core, dispatch_fs, *times_fs, dispatch, *rows))
+        return self.blocks[-1]
 
-    def add_phase(self, thread: int, phase: Phase, start_fs: int, end_fs: int, core: int = NONE) -> None:
-        """A thread has worked, or waited, for some time."""
-        if end_fs > start_fs:
-            self.phases.append(PhaseRow(thread, phase, start_fs, end_fs, core))
+    def begin_phase(self, thread: int, phase: Phase, start_fs: int, cause: Cause | None = None) -> PhaseRow:
+        """A thread begins to work, or to wait: because of a cause, or of its phase before if that ended later."""
+        before = self.latest.get(thread)
+        is_free = cause is not None and (before is None or before.end_fs < cause.seen_fs)
+        found = self.latest[thread] = PhaseRow(thread, phase, start_fs, start_fs, cause if is_free else before)
+        return found
+
+    def end_phase(self, row: PhaseRow, end_fs: int) -> None:
+        """A phase has come to its end; one that took no time is not kept."""
+        row.end_fs = end_fs
+        if end_fs > row.start_fs:
+            self.phases.append(row)
+
+    def add_phase(self, thread: int, phase: Phase, start_fs: int, end_fs: int, cause: Cause | None = None) -> PhaseRow:
+        """A thread has worked for some time."""
+        found = self.begin_phase(thread, phase, start_fs, cause)
+        self.end_phase(found, end_fs)
+        return found

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.oplog.critical import find_critical_path
 from kernbench.oplog.queueing import find_queueing
-from kernbench.pto.results.critical_path import find_graph_path
-from kernbench.pto.results.runtime_rows import RuntimeRows
 from kernbench.pto.results.summary import summarise
 from kernbench.runs.explanation import Explanation, energy_of
 from kernbench.runs.files import RunToKeep, times_of, write_run
@@ -45,9 +44,14 @@ def write_graph_run(
     disk refuses.
     """
     summary = {**told, **_measure(outcome), "explain": explanation.to_dict()}
-    return write_run(
-        RunToKeep(outcome.session, summary, explanation.path, explanation, RuntimeRows(outcome).make()), out, write_more
-    )
+    return write_run(RunToKeep(outcome.whole, summary, explanation.path, explanation), out, write_more)
+
+
+def find_graph_path(outcome: Outcome) -> tuple[Piece, ...]:
+    """The critical path of a run, over threads of the runtime and cores, in the order of time."""
+    session = outcome.whole
+    found = find_critical_path(session.program, times_of(session), session.station_busy_fs, outcome.last_row)
+    return tuple(found)
 
 
 def _measure(outcome: Outcome) -> dict[str, Any]:
@@ -69,13 +73,13 @@ def explain_graph(outcome: Outcome, what_ifs: WhatIf | None = None, rerun: Rerun
 
     `rerun` runs it again, to say how its critical path and the what-ifs fit together.
     """
-    session, times = outcome.session, times_of(outcome.session)
+    session = outcome.whole
     found = Explanation(
         makespan_ns=outcome.end_fs / FS_PER_NS,
-        path=find_graph_path(outcome, times, RuntimeRows(outcome)),
+        path=find_graph_path(outcome),
         lines=(),
         launches=(),
-        queueing=tuple(find_queueing(session.program, times, 0)),
+        queueing=tuple(find_queueing(session.program, times_of(session), 0)),
         roofline=None,
         what_if=what_ifs,
         parts=outcome.usage.parts,
@@ -103,7 +107,7 @@ def _tell_fit(outcome: Outcome, explanation: Explanation, what_ifs: WhatIf, reru
     if saves >= MOST_OF_IT * share / 2:
         return told
     again = rerun({field: value for field, (_, value) in faster.fields.items()}, 1.0)
-    then_ns = _by_group(find_graph_path(again, times_of(again.session), RuntimeRows(again)))
+    then_ns = _by_group(find_graph_path(again))
     grown = max((name for name in _GROUPS if name != group), key=lambda name: then_ns[name] - spent_ns[name])
     if then_ns[grown] <= spent_ns[grown]:
         return f"{told}, because it still has {then_ns[group] / (again.end_fs / FS_PER_NS):.0%} of the path then"

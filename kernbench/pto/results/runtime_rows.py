@@ -1,31 +1,30 @@
-"""What threads and cores did in a run of task graphs, as rows of its op log.
+"""What threads and cores did in a run of task graphs, as rows of its program.
 
-The device program has the loads, the work and the stores of kernels alone. Beside them stand the phases of the runtime's
-threads, on the processors that they run on, and the blocks of tasks, on their cores; a block whose kernel has one time is a row
-of the program.
+The program that ran has the loads, the work and the stores of kernels alone. To these are added, once the run has come to its
+end, the phases of the runtime's threads, on the processors that they run on, and the blocks of tasks, on their cores; a block
+whose kernel has one time is a row of the program already. What each phase and each core waited for was noted as the run went.
 """
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernbench.program.ops import NONE, Op
-from kernbench.pto.results.record import ORCHESTRATOR, BlockRow, Phase, PhaseRow
+from kernbench.program.program import Waited
+from kernbench.pto.results.record import ORCHESTRATOR, BlockRow, Cause, Phase, PhaseRow
 from kernbench.pto.results.summary import thread_name
-from kernbench.pto.runtime.orchestrator import Backend
-from kernbench.runs.other_rows import OtherRows
+from kernbench.pto.runtime.orchestrator_thread import Backend
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
+    from kernbench.program.thread import Thread
     from kernbench.pto.launch import Outcome
 
-KIND = "control"  # of phases
-TASK_KIND = "kernel"  # of blocks, as of what kernels do
-IDLE = (Phase.BLOCKED,)  # phases in which a thread waits
+BLOCK_KIND = "kernel"  # of blocks in op logs, as of what kernels do
+STARTS, ENDS = "hand-over to a core", "hand-over from a core"
+_IDLE = {ORCHESTRATOR: "wait"}  # what a thread does between two phases; a scheduler polls
 
 
 def find_processor(outcome: Outcome, thread: int) -> str:
@@ -35,99 +34,122 @@ def find_processor(outcome: Outcome, thread: int) -> str:
     return "host" if outcome.backend == Backend.HOST else f"aicpu{len(outcome.device.schedulers)}"
 
 
-class RuntimeRows:
-    """The rows of a finished run that its program lacks: the phases, then the blocks, in the order of the record."""
+def find_role(thread: int) -> str:
+    """What a thread is, whichever of its kind."""
+    return thread_name(thread).rstrip("0123456789")
+
+
+def add_runtime_rows(outcome: Outcome) -> int:
+    """Add the phases and blocks of a finished run to its program; returns the row that ends the run."""
+    rows = _RuntimeRows(outcome)
+    rows.add_phases()
+    rows.add_blocks()
+    return rows.close()
+
+
+class _RuntimeRows:
+    """Appends rows thread by thread, then their times and causes."""
 
     def __init__(self, outcome: Outcome) -> None:
-        self._outcome, self._record = outcome, outcome.record
-        self._cores = outcome.device.cores
-        own = self._rows_of_cores()
-        self.blocks = [
-            row for row in self._record.blocks if (self._cores[row.core].place.server, row.start_fs) not in own
-        ]
+        self._outcome, self._device, self._record = outcome, outcome.device, outcome.record
+        self._program = outcome.session.program
+        self._server = {name: at for at, name in enumerate(self._device.machine.server_name)}
+        self._times: list[tuple[int, int, int]] = []  # issue, start, end of each row that is added
+        self._phases: dict[int, tuple[PhaseRow, Thread, int]] = {}  # by the identity of the phase
+        self._blocks: list[tuple[BlockRow, Thread, int]] = []
 
-    def part_of_thread(self, thread: int) -> str:
-        """The processor that a thread runs on."""
-        return find_processor(self._outcome, thread)
+    def add_phases(self) -> None:
+        """A thread of the program for each of the runtime."""
+        by_thread: dict[int, list[PhaseRow]] = {}
+        for row in self._record.phases:
+            by_thread.setdefault(row.thread, []).append(row)
+        for number, rows in sorted(by_thread.items()):
+            processor = find_processor(self._outcome, number)
+            thread = self._program.thread(f"{processor}.{thread_name(number)}", find_role(number))
+            for row in rows:
+                tag, duration = self._program.tag(row.phase.label), self._duration(row)
+                is_idle = row.phase == Phase.BLOCKED
+                at = thread.delay(duration, tag) if is_idle else thread.exec(self._server[processor], duration, tag=tag)
+                self._phases[id(row)] = row, thread, at
+                cause = self._find_cause(row)
+                seen_fs = row.start_fs if is_idle or cause is None else min(cause.seen_fs, row.start_fs)
+                self._times.append((seen_fs, row.start_fs, row.end_fs))
 
-    def make(self) -> OtherRows:
-        """The rows, with the servers of the machine that they held."""
-        import polars
-
+    def add_blocks(self) -> None:
+        """A thread of the program for each core whose blocks are not rows of it already."""
         names = {row.task: row.name for row in self._record.tasks}
-        phases = [self._tell_phase(row) for row in self._record.phases]
-        rows = phases + [self._tell_block(row, names[row.task]) for row in self.blocks]
-        schema: dict[str, Any] = {
-            "start_fs": polars.Int64,
-            "end_fs": polars.Int64,
-            "component": polars.String,
-            "op_kind": polars.String,
-            "op_name": polars.String,
-            "params": polars.String,
-            "dependencies": polars.List(polars.Int64),
-            "thread": polars.String,
-            "bytes": polars.Int64,
-            "issue_fs": polars.Int64,
-        }
-        return OtherRows(polars.DataFrame(rows, schema=schema, orient="row"), self._list_parts())
+        by_core: dict[int, list[BlockRow]] = {}
+        for row in self._record.blocks:
+            if not self._is_row(row):
+                by_core.setdefault(row.core, []).append(row)
+        for number, rows in sorted(by_core.items()):
+            place = self._device.cores[number].place
+            thread = self._program.thread(place.name)
+            for row in rows:
+                at = thread.exec(place.server, self._duration(row), tag=self._program.tag(names[row.task], BLOCK_KIND))
+                thread.note(at, {"task": row.task, "block": row.block})
+                self._blocks.append((row, thread, at))
+                self._times.append((row.dispatch_fs, row.start_fs, row.end_fs))
 
-    def _tell_phase(self, row: PhaseRow) -> tuple[Any, ...]:
-        name = thread_name(row.thread)
-        part = f"{self.part_of_thread(row.thread)}.{name}"
-        return row.start_fs, row.end_fs, part, KIND, row.phase.label, "", [], name, 0, row.start_fs
+    def close(self) -> int:
+        """Move the rows to the op table with their times, and note their causes; returns the row that ends the run."""
+        self._outcome.session.add_finished(np.array(self._times, np.int64).reshape(-1, 3))
+        causes = self._program.causes
+        for row, thread, at in self._phases.values():
+            if (cause := self._find_cause(row)) is not None:
+                causes[thread.find_row(at)] = self._wait_of(row, cause)
+        before: dict[int, BlockRow] = {}  # by core
+        for row in self._record.blocks:
+            causes[self._row_of_core(row, row.first)] = self._start_of(row, before.get(row.core))
+            before[row.core] = row
+        for row, thread, at in self._blocks:
+            causes[thread.find_row(at)] = Waited(self._row_of(row.dispatch), row.dispatch_fs, {})
+        last = max((row for row in self._record.phases if row.phase == Phase.SHUT_DOWN), key=lambda row: row.end_fs)
+        return self._row_of(last)
 
-    def _tell_block(self, row: BlockRow, name: str) -> tuple[Any, ...]:
-        part, scheduler = self._cores[row.core].place.name, self._cores[row.core].scheduler
-        params = json.dumps({"task": row.task, "block": row.block})
-        dispatch = NONE if scheduler is None else self._dispatches.find(scheduler.number, row.dispatch_fs)
-        after = [] if dispatch == NONE else [dispatch]
-        return row.start_fs, row.end_fs, part, TASK_KIND, name, params, after, part, 0, row.dispatch_fs
+    def _find_cause(self, row: PhaseRow) -> Cause | None:
+        """The cause of a phase; instead of a phase that took no time, the cause of that."""
+        cause = row.cause
+        found = Cause.at(cause, cause.end_fs) if isinstance(cause, PhaseRow) else cause
+        if found is not None and isinstance(found.by, PhaseRow) and found.by.end_fs == found.by.start_fs:
+            return self._find_cause(found.by)
+        return found
 
-    def _list_parts(self) -> np.ndarray:
-        """int64[row] the server that each row held."""
-        machine = self._outcome.device.machine
-        server = {name: at for at, name in enumerate(machine.server_name)}
-        phases = [NONE if row.phase in IDLE else server[self.part_of_thread(row.thread)] for row in self._record.phases]
-        return np.array(phases + [self._cores[row.core].place.server for row in self.blocks], np.int64)
+    def _wait_of(self, row: PhaseRow, cause: Cause) -> Waited:
+        """What a phase waited for."""
+        role, spent = find_role(row.thread), dict[str, int]()
+        if row.phase == Phase.BLOCKED:
+            return Waited(self._row_of(cause.by), cause.done_fs, {f"{role}: blocked": row.end_fs - cause.done_fs})
+        since_fs = cause.done_fs
+        if isinstance(cause.by, BlockRow):
+            since_fs = min(cause.seen_fs, row.start_fs)
+            spent[ENDS] = since_fs - cause.done_fs
+        spent[f"{role}: {_IDLE.get(row.thread, 'poll')}"] = row.start_fs - since_fs
+        return Waited(self._row_of(cause.by), cause.done_fs, spent)
 
-    def _rows_of_cores(self) -> set[tuple[int, int]]:
-        """Server and start (fs) of the rows of the program that hold a whole core."""
-        program, start_fs = self._outcome.session.program, self._outcome.session.op_start_fs
-        entries = program.op.values
-        servers = {core.place.server for core in self._cores}
-        of_entry = np.where((entries[:, 0] == Op.EXEC) & np.isin(entries[:, 1], list(servers)), entries[:, 1], NONE)
-        server = of_entry[program.op.entry]
-        rows = np.flatnonzero(server != NONE)
-        return set(zip(server[rows].tolist(), start_fs[rows].tolist(), strict=True))
+    def _start_of(self, row: BlockRow, before: BlockRow | None) -> Waited:
+        """What a core's own start waited for: its dispatch, or that the core ends the block before."""
+        arrival_fs = row.dispatch_fs + self._device.settings.time.doorbell
+        if before is None or before.end_fs <= arrival_fs:
+            return Waited(self._row_of(row.dispatch), row.dispatch_fs, {STARTS: row.start_fs - row.dispatch_fs})
+        return Waited(self._row_of(before), before.end_fs, {STARTS: row.start_fs - before.end_fs})
 
-    @cached_property
-    def _dispatches(self) -> PhaseIndex:
-        return PhaseIndex(self._record.phases, (Phase.DISPATCH,))
+    def _row_of(self, by: PhaseRow | BlockRow | None) -> int:
+        """The row of the op table of a phase, or that with which a block ended on its core."""
+        if isinstance(by, BlockRow):
+            return self._row_of_core(by, by.last)
+        if by is None or id(by) not in self._phases:
+            return NONE
+        _, thread, at = self._phases[id(by)]
+        return thread.find_row(at)
 
+    def _row_of_core(self, row: BlockRow, at: int) -> int:
+        return self._device.cores[row.core].thread.find_row(at)
 
-class PhaseIndex:
-    """Phases of some kinds by thread and time, as places in the record."""
+    def _is_row(self, row: BlockRow) -> bool:
+        """Whether the kernel of a block is one row, which holds the whole core."""
+        code, server = self._program.op[self._row_of_core(row, row.first + 1), :2].tolist()
+        return code == Op.EXEC and server == self._device.cores[row.core].place.server
 
-    def __init__(self, phases: list[PhaseRow], kinds: tuple[Phase, ...] = tuple(Phase)) -> None:
-        self._phases = phases
-        self._places: dict[int, list[int]] = {}
-        for at, row in enumerate(phases):
-            if row.phase in kinds:
-                self._places.setdefault(row.thread, []).append(at)
-        for places in self._places.values():
-            places.sort(key=lambda at: phases[at].start_fs)
-        self._starts = {thread: [phases[at].start_fs for at in places] for thread, places in self._places.items()}
-
-    def find(self, thread: int, time_fs: int) -> int:
-        """The phase of a thread that a time is in or at the end of; NONE if there is none."""
-        at = self.find_before(thread, time_fs)
-        return at if at != NONE and self._phases[at].end_fs >= time_fs else NONE
-
-    def find_before(self, thread: int, time_fs: int) -> int:
-        """The last phase of a thread that began before a time; NONE if there is none."""
-        number = bisect_right(self._starts.get(thread, []), time_fs - 1) - 1
-        return self._places[thread][number] if number >= 0 else NONE
-
-    def threads(self) -> list[int]:
-        """The threads that have such phases."""
-        return list(self._places)
+    def _duration(self, row: PhaseRow | BlockRow) -> int:
+        return self._program.duration(("ns", (row.end_fs - row.start_fs) / FS_PER_NS))

@@ -11,8 +11,7 @@ import numpy as np
 
 from kernbench.oplog.utilisation import Bottleneck, Parts, find_bottlenecks, list_parts
 from kernbench.pto.results.record import ORCHESTRATOR, Phase
-from kernbench.pto.results.runtime_rows import RuntimeRows, find_processor
-from kernbench.pto.results.summary import thread_name
+from kernbench.pto.results.runtime_rows import find_processor, find_role
 from kernbench.runs.metrics import busy_of_run
 
 if TYPE_CHECKING:
@@ -42,20 +41,21 @@ def _find_parts(outcome: Outcome) -> Parts:
     """The parts of the machine of a run."""
     parts = list_parts(outcome.session.machine)
     threads = [ORCHESTRATOR, *(scheduler.number for scheduler in outcome.device.schedulers)]
-    runs = {find_processor(outcome, thread): thread_name(thread).rstrip("0123456789") for thread in threads}
+    runs = {find_processor(outcome, thread): find_role(thread) for thread in threads}
     return parts._replace(kind=tuple(runs.get(name, kind) for name, kind in zip(parts.name, parts.kind, strict=True)))
 
 
 def _find_busy(outcome: Outcome) -> np.ndarray:
     """int64[part] how long (fs) each part was busy: what kernels used by the program, threads and cores by the record."""
     busy_fs, _ = busy_of_run(outcome.session, ())
-    rows = RuntimeRows(outcome)
-    server = {name: at for at, name in enumerate(outcome.device.machine.server_name)}
+    device = outcome.device
+    server = {name: at for at, name in enumerate(device.machine.server_name)}
     for row in outcome.record.phases:
         if row.phase not in _IDLE:
-            busy_fs[server[rows.part_of_thread(row.thread)]] += row.end_fs - row.start_fs
-    for row in rows.blocks:
-        busy_fs[outcome.device.cores[row.core].place.server] += row.end_fs - row.start_fs
+            busy_fs[server[find_processor(outcome, row.thread)]] += row.end_fs - row.start_fs
+    busy_fs[[core.place.server for core in device.cores]] = 0
+    for row in outcome.record.blocks:
+        busy_fs[device.cores[row.core].place.server] += row.end_fs - row.start_fs
     return busy_fs
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernbench.pto.results.record import Cause
 from kernbench.pto.tasks.task import Task
 
 if TYPE_CHECKING:
     from kernbench.machine.families.ascend.places import CorePlace
+    from kernbench.pto.results.record import PhaseRow
     from kernbench.pto.runtime.cluster_program import CoreContext
     from kernbench.pto.runtime.device import Device
     from kernbench.pto.runtime.scheduler import Scheduler
@@ -21,6 +23,7 @@ class Assigned(NamedTuple):
     block: int
     dispatch_fs: int  # when the register was written
     arrival_fs: int  # when the core can see it
+    dispatch: PhaseRow
 
 
 class Core:
@@ -32,6 +35,8 @@ class Core:
         "device",
         "done",
         "fins",
+        "first",
+        "freed",
         "index",
         "load",
         "place",
@@ -47,11 +52,15 @@ class Core:
         self.place = place
         self.scheduler: Scheduler | None = None
         self.assigned: deque[Assigned] = deque()
-        self.fins: deque[tuple[int, Assigned]] = deque()  # (from when on COND shows it, what has ended)
+        self.fins: deque[tuple[Cause, Assigned]] = (
+            deque()
+        )  # (the end of a block, which COND shows then, what has ended)
+        self.freed: Cause | None = None  # when a scheduler saw last that it ended something
         self.context: CoreContext | None = None  # of a function that runs coupled
         self.load = 0
         self.started = False  # whether it has run anything
         self.start_fs = 0  # of what it runs
+        self.first = 0  # row of its thread of that, the core's own start
         self.thread = device.agents.worker(place.name, self._end)
         self.done = device.program.counter(f"{place.name} done")
 
@@ -68,6 +77,7 @@ class Core:
         block, device, thread = self.assigned[0], self.device, self.thread
         at = max(now_fs, block.arrival_fs)
         thread.until(at)
+        self.first = thread.row_count
         self.start_fs = at + device.begin_core(thread, first=not self.started)
         self.started = True
         if block.task.kernel.cube is None:
@@ -83,6 +93,7 @@ class Core:
         A function that runs coupled with those of other cores goes on until it waits for them again.
         """
         self.device.check_progress(self.assigned[0], self, now_fs)
+        last = self.thread.row_count - 1
         if self.context is not None:
             if not self.context.resume():
                 return
@@ -94,9 +105,9 @@ class Core:
         if task.first_start_fs < 0 or self.start_fs < task.first_start_fs:
             task.first_start_fs = self.start_fs
         task.last_end_fs = now_fs
-        self.device.record.add_block(block, self.index, self.start_fs, now_fs)
+        ended = self.device.record.add_block(block, self.index, (self.start_fs, now_fs), (self.first, last))
         self.device.compute(block)
-        self.fins.append((now_fs + self.device.settings.time.cond, block))
+        self.fins.append((Cause(ended, now_fs, now_fs + self.device.settings.time.cond), block))
         if self.assigned:
             self._begin(now_fs)
         assert self.scheduler is not None

@@ -17,7 +17,7 @@ from kernbench.program.gc_pause import pause_gc
 from kernbench.program.program import Program
 from kernbench.pto.kernels import Kernel, KernelRows
 from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS, Failure, Needs
-from kernbench.pto.results.record import Occupancy, Record, TaskRow
+from kernbench.pto.results.record import Cause, Occupancy, Record, TaskRow
 from kernbench.pto.runtime.cluster_program import ClusterProgram, CoreContext
 from kernbench.pto.runtime.clusters import ClusterPool
 from kernbench.pto.runtime.core import Assigned, Core
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kernbench.pto.tasks.tensors import Buffer
 
 
-def _unheard(_now_fs: int) -> None:
+def _unheard(_cause: Cause) -> None:
     pass
 
 
@@ -83,10 +83,10 @@ class Device:
         self.completed = 0
         self.expected: int | None = None  # tasks in all, once the orchestrator is done
         self._coupled: dict[tuple[int, int], ClusterProgram] = {}  # by task and block
-        self.finished_fs: int | None = None  # when all was complete
+        self.finished: Cause | None = None  # what completed the last of all
         self._progress_fs = 0
         self.clusters = ClusterPool(clusters)
-        self.on_progress: Callable[[int], None] = _unheard  # by the orchestrator
+        self.on_progress: Callable[[Cause], None] = _unheard  # by the orchestrator
         self._switch = self._core_starts()
         self.cores = self._make_cores(places, clusters)
         self.schedulers = self._make_schedulers(clusters, schedulers or settings.aicpu_threads - 1)
@@ -144,7 +144,7 @@ class Device:
                 f"{SECTION}.scheduler_timeout_spins",
             )
 
-    def retire(self, now_fs: int) -> int:
+    def retire(self, cause: Cause) -> int:
         """Advance the watermark over consumed tasks, and the tail of the heap behind it; returns over how many.
 
         The tail stays before buffers that are still in use: the document frees them with the slot of their task, and then a
@@ -164,7 +164,7 @@ class Device:
             self.heap.free_to(end)
         if ring.last_alive > first or self.heap.tail != tail:
             self.note_occupancy()
-            self.on_progress(now_fs)
+            self.on_progress(cause)
         return ring.last_alive - first
 
     def lift_limits(self, failure: Failure) -> Needs:
@@ -179,23 +179,23 @@ class Device:
         self.heap.top = self.heap.tail = size  # behind the buffers that are in use
         return Needs(failure, alive, held)
 
-    def complete(self, task: Task, now_fs: int) -> None:
+    def complete(self, task: Task, cause: Cause) -> None:
         """A task is complete; the last one ends the run if the orchestrator is done."""
         self.record.tasks.append(TaskRow.of(task))
         self.completed += 1
-        self.check_finished(now_fs)
-        self.on_progress(now_fs)
+        self.check_finished(cause)
+        self.on_progress(cause)
 
-    def check_finished(self, now_fs: int) -> None:
+    def check_finished(self, cause: Cause) -> None:
         """Note the end of the run, if it has come."""
-        if self.expected is not None and self.completed >= self.expected and self.finished_fs is None:
-            self.finished_fs = now_fs
+        if self.expected is not None and self.completed >= self.expected and self.finished is None:
+            self.finished = cause
 
-    def end_group(self, task: Task, now_fs: int) -> None:
+    def end_group(self, task: Task, cause: Cause) -> None:
         """A task of a cluster's group is complete."""
         if task.group >= 0:
             self.clusters.end_task(task.group)
-            self.on_progress(now_fs)
+            self.on_progress(cause)
 
     def announce(self, check: Check, seen_fs: int) -> None:
         """A check of any scheduler finds something from a time on."""
@@ -204,8 +204,8 @@ class Device:
 
     def announce_end(self) -> None:
         """If all is done, schedulers find that out."""
-        if self.finished_fs is not None:
-            self.announce(EXIT, self.finished_fs)
+        if self.finished is not None:
+            self.announce(EXIT, self.finished.seen_fs)
 
     def most_together(self, shape: Shape) -> int:
         """How many blocks of a shape can start together at most."""

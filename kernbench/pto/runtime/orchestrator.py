@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.pto.needs import DEP_ENTRIES, HEAP_BYTES, MAP_ENTRIES, TASKS
-from kernbench.pto.results.record import Phase
+from kernbench.pto.results.record import ORCHESTRATOR, Cause, Phase
 from kernbench.pto.runtime.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.runtime.orchestrator_thread import Backend, OrchestratorThread
 from kernbench.pto.runtime.scheduler import DRAIN, SCAN
@@ -54,7 +54,7 @@ class Orchestrator(OrchestratorThread):
         for task in tasks:
             task.in_scope = False
             self.device.consume(task)
-        self._spend(Phase.SCOPE, self.device.retire(self.now_fs) * self.time.retire)
+        self._spend(Phase.SCOPE, self.device.retire(self._now()) * self.time.retire)
 
     # clusters
 
@@ -316,10 +316,10 @@ class Orchestrator(OrchestratorThread):
         task.fanin_final = True
         if self._needs is not None:
             return
-        task.published_fs = self.now_fs
+        task.published_by, task.published_fs = device.record.latest.get(ORCHESTRATOR), self.now_fs
         device.published += 1
         if task.fanin_count and task.is_ready and task.state == State.INITIAL:
-            task.ready_fs = self.now_fs
+            task.ready_by, task.ready_fs = task.published_by, task.published_fs
             device.early.append(task)
             device.announce(DRAIN, self.now_fs)
         device.note_occupancy()
@@ -333,8 +333,12 @@ class Orchestrator(OrchestratorThread):
         device = self.device
         device.expected = self.submitted
         self.end_fs = self.now_fs
-        device.check_finished(self.now_fs)
+        device.check_finished(self._now())
         device.announce_end()
+
+    def _now(self) -> Cause:
+        """What it does now, as a cause; the host has no phases before the graph is built."""
+        return Cause.at(self.device.record.latest.get(ORCHESTRATOR), self.now_fs)
 
     def fail(self, text: str) -> None:
         """Errors: FatalError, always, with the code of an explicit failure."""

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from kernbench.pto.needs import Failure, Needs
-from kernbench.pto.results.record import ORCHESTRATOR, Phase
+from kernbench.pto.results.record import ORCHESTRATOR, Cause, Phase, PhaseRow
 from kernbench.pto.runtime.fatal import FatalError
 from kernbench.pto.runtime.spinning import Spin, SpinTexts
 
@@ -45,8 +45,8 @@ class OrchestratorThread:
         self._greenlet = greenlet(self._run)
         self._agent = device.agents.agent("orchestrator", self._step)
         self._spin: Spin | None = None
-        self._phase: Phase | None = None  # what it works on, and since when
-        self._phase_fs = 0
+        self._phase: PhaseRow | None = None  # what it works on
+        self._woken: PhaseRow | Cause | None = None  # what it may have waited for
         self._needs: Needs | None = None  # of a function that goes on though the run has stopped
         device.on_progress = self._on_progress
 
@@ -75,15 +75,15 @@ class OrchestratorThread:
     def _spend(self, phase: Phase, fs: int) -> None:
         """Work for some time, without looking at what others do."""
         if self.backend != Backend.HOST and self._needs is None:
-            if phase != self._phase:
+            if self._phase is None or self._phase.phase != phase:
                 self._end_phase()
-                self._phase, self._phase_fs = phase, self.now_fs
+                self._phase = self.device.record.begin_phase(ORCHESTRATOR, phase, self.now_fs)
             self.now_fs += fs
 
     def _end_phase(self) -> None:
         """Record what it has worked on since that began."""
         if self._phase is not None:
-            self.device.record.add_phase(ORCHESTRATOR, self._phase, self._phase_fs, self.now_fs)
+            self.device.record.end_phase(self._phase, self.now_fs)
             self._phase = None
 
     def _meet(self) -> None:
@@ -110,6 +110,8 @@ class OrchestratorThread:
         self._end_phase()
         device, begun_fs = self.device, self.now_fs
         device.record.blocked += 1
+        blocked = device.record.begin_phase(ORCHESTRATOR, Phase.BLOCKED, begun_fs)
+        self._woken = blocked.cause
         self._spin = spin = Spin(device, begun_fs, texts)
         while not is_met():
             self._agent.call_at(spin.deadline_fs)
@@ -119,7 +121,8 @@ class OrchestratorThread:
                 self._stop(failure)
                 break
         self._spin = None
-        device.record.add_phase(ORCHESTRATOR, Phase.BLOCKED, begun_fs, self.now_fs)
+        blocked.cause = self._woken
+        device.record.end_phase(blocked, self.now_fs)
 
     def _stop(self, failure: Failure) -> None:
         """A wait has given up. If more room would do, the function goes on, to count how much. Errors: FatalError."""
@@ -137,7 +140,8 @@ class OrchestratorThread:
             if task > self.device.settings.most_static_tasks:
                 raise self._needs.error()
 
-    def _on_progress(self, now_fs: int) -> None:
+    def _on_progress(self, cause: Cause) -> None:
         """Something has changed that the orchestrator may wait for: look at the next spin."""
         if self._spin is not None:
-            self._agent.call_at(self._spin.next_look(now_fs))
+            self._woken = cause
+            self._agent.call_at(self._spin.next_look(cause.seen_fs))

@@ -9,15 +9,16 @@ as if it had looked and found nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from kernbench.program.ops import NONE
-from kernbench.pto.results.record import Phase
+from kernbench.pto.results.record import ORCHESTRATOR, Cause, Phase
 from kernbench.pto.runtime.core import Assigned, Core
 from kernbench.pto.runtime.ready_queues import Popped
 from kernbench.pto.tasks.task import Shape, State, Task
 
 if TYPE_CHECKING:
+    from kernbench.pto.results.record import PhaseRow
     from kernbench.pto.runtime.device import Device
 
 CORES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
@@ -114,21 +115,25 @@ class Scheduler:
         self._ended: dict[int, int] = {}  # places of cores with something in COND, and from when on (fs) it shows
         self._loop = _Loop(self)
         self._due: Check = EXIT
-        self._completing: tuple[int, Task] | None = None  # (place of the core, task) whose completion is under way
+        self._completing: tuple[int, Task, PhaseRow] | None = (
+            None  # (place of the core, task) whose completion is under way
+        )
+        self._start: Cause = Cause(None, 0, 0)  # of the loop
         self.running = False
         self.end_fs = 0
 
     def start(self, now_fs: int) -> None:
-        """Enter the loop."""
+        """Enter the loop, since the orchestrator says so."""
         self.running = True
+        self._start = Cause.at(self.device.record.latest[ORCHESTRATOR], now_fs)
         self._loop.anchor_fs = self._loop.since_fs = now_fs
         self.replan()
 
     def on_end(self, core: Core) -> None:
         """COND of a core will show that a block has ended."""
         place = self._places[core.index]
-        self._ended[place] = core.fins[0][0]
-        self.consider(place, core.fins[0][0])
+        self._ended[place] = core.fins[0][0].seen_fs
+        self.consider(place, self._ended[place])
 
     # when to look
 
@@ -179,8 +184,8 @@ class Scheduler:
             yield SCAN, seen_fs
         if device.early:
             yield DRAIN, device.early[0].ready_fs
-        if device.finished_fs is not None:
-            yield EXIT, device.finished_fs
+        if device.finished is not None:
+            yield EXIT, device.finished.seen_fs
 
     def _pinned_fs(self, shape: Shape) -> int | None:
         """From when on a task that is pinned to one of the own clusters can be dispatched."""
@@ -267,9 +272,11 @@ class Scheduler:
     def _complete(self, place: int, now_fs: int) -> None:
         """Phase 1: COND says that a core has ended a block; the last block completes its task."""
         core, time = self.cores[place], self.time
-        _, block = core.fins.popleft()
+        ended, block = core.fins.popleft()
+        phase = self._begin(Phase.COMPLETE, now_fs, ended)
+        core.freed = Cause.at(phase, now_fs)
         if core.fins:
-            self._ended[place] = core.fins[0][0]
+            self._ended[place] = core.fins[0][0].seen_fs
         else:
             del self._ended[place]
         core.load -= 1
@@ -279,20 +286,19 @@ class Scheduler:
         task = block.task
         task.blocks_done += 1
         if task.blocks_done < task.blocks * len(CORES[task.shape]):
-            self._spend(Phase.COMPLETE, now_fs, now_fs + time.notify, place, core=core.index)
+            self._spend(phase, now_fs + time.notify, place)
             return
         task.state = State.COMPLETED
-        self.device.end_group(task, now_fs)
+        self.device.end_group(task, Cause.at(phase, now_fs))
         links = len(task.consumers) + len(task.owners)
         end_fs = task.take_lock(now_fs, time.lock) + time.complete + links * time.notify
-        self._completing = place, task
-        self.device.record.add_phase(self.number, Phase.COMPLETE, now_fs, end_fs, core.index)
+        self._completing = place, task, phase
         self.agent.call_at(end_fs)
 
     def _resolve(self, now_fs: int) -> None:
         """The rest of a completion: consumers may be ready, the task consumed, slots and buffers free."""
         assert self._completing is not None
-        (place, task), device, at = self._completing, self.device, now_fs
+        (place, task, phase), device, at = self._completing, self.device, now_fs
         self._completing = None
         for consumer in task.consumers:
             consumer.fanin_refs += 1
@@ -302,14 +308,14 @@ class Scheduler:
             owner.users -= 1
         task.consumers, task.owners, task.params = [], [], ()
         device.consume(task)
-        device.complete(task, now_fs)
-        at += device.retire(at) * self.time.retire
-        self._spend(Phase.COMPLETE, now_fs, at, place)
+        device.complete(task, Cause.at(phase, now_fs))
+        at += device.retire(Cause.at(phase, at)) * self.time.retire
+        self._spend(phase, at, place)
         device.announce_end()
 
     def _push(self, task: Task, now_fs: int) -> int:
         """Put a ready task into the own shard; returns when that is done."""
-        task.state, task.ready_fs, task.scheduler = State.READY, now_fs, self.number
+        task.state, task.ready_fs, task.ready_by = State.READY, now_fs, self.device.record.latest[self.number]
         if task.starts_together:
             self.device.cohorts.append(task)
             self.device.announce(COHORT, now_fs + self.time.push)
@@ -324,16 +330,17 @@ class Scheduler:
         if popped is None:
             return
         task, time, device = popped.task, self.time, self.device
+        phase = self._begin(Phase.DISPATCH, now_fs, Cause.at(task.ready_by, task.ready_fs))
         at = popped.free_fs + time.pop + popped.steals * time.steal
         while task.next_block < task.blocks and (cores := self._find_room(shape, task.cluster)):
             for core in cores:
                 at += time.payload + time.store
                 self._room.clear()
-                core.accept(Assigned(task, task.next_block, at, at + time.doorbell), now_fs)
+                core.accept(Assigned(task, task.next_block, at, at + time.doorbell, phase), now_fs)
             task.next_block += 1
         if task.next_block < task.blocks:
             device.announce(shape, device.queues.push(task, self.number, popped.free_fs))
-        self._spend(Phase.DISPATCH, now_fs, at, shape, again=True)
+        self._spend(phase, at, shape, again=True)
         if self._slots > 1:
             self._announce_queue(shape)
         if shape in WIDE and not device.queues.has(WIDE):
@@ -353,14 +360,17 @@ class Scheduler:
             return
         task = device.cohorts.popleft()
         starts = [(block, core) for block, each in enumerate(cores) for core in each]
+        freed = [core.freed for _, core in starts if core.freed is not None]
+        last = max([Cause.at(task.ready_by, task.ready_fs), *freed], key=attrgetter("seen_fs"))
+        phase = self._begin(Phase.DISPATCH, now_fs, last)
         at = now_fs + time.lock + time.pop + len(starts) * time.payload
         for block, core in starts:
             at += time.store
-            core.accept(Assigned(task, block, at, at + time.doorbell), now_fs)
+            core.accept(Assigned(task, block, at, at + time.doorbell, phase), now_fs)
         task.next_block = task.blocks
         for scheduler in device.schedulers:
             scheduler.forget_room()
-        self._spend(Phase.DISPATCH, now_fs, at, COHORT)
+        self._spend(phase, at, COHORT)
         for shape in SHAPES:
             self._announce_queue(shape)
 
@@ -380,33 +390,45 @@ class Scheduler:
 
     def _scan(self, now_fs: int) -> None:
         """Phase 3: claim the tasks that were published; those without producers are ready."""
+        claimed = list(self.device.claim())
+        if not claimed:
+            return
+        phase = self._begin(Phase.SCAN, now_fs, Cause.at(claimed[0].published_by, claimed[0].published_fs))
         at = now_fs
-        for task in self.device.claim():
+        for task in claimed:
             at += self.time.scan
             if task.fanin_count == 0 and task.state == State.INITIAL:
                 at = self._push(task, at)
         if at > now_fs:
-            self._spend(Phase.SCAN, now_fs, at, SCAN)
+            self._spend(phase, at, SCAN)
 
     def _drain(self, now_fs: int) -> None:
         """Phase 4: take what the orchestrator has found ready."""
-        at = now_fs
-        while self.device.early:
-            task = self.device.early.popleft()
+        at, early = now_fs, self.device.early
+        if not early:
+            return
+        phase = self._begin(Phase.DRAIN, now_fs, Cause.at(early[0].ready_by, early[0].ready_fs))
+        while early:
+            task = early.popleft()
             at += self.time.lock
             if task.state == State.INITIAL:
                 at = self._push(task, at)
         if at > now_fs:
-            self._spend(Phase.DRAIN, now_fs, at, DRAIN)
+            self._spend(phase, at, DRAIN)
 
     def _exit(self, now_fs: int) -> None:
         """All is done: write the signal to exit to each core, and end."""
         self.running = False
         self.end_fs = now_fs + len(self.cores) * self.time.store + self.time.init
-        self.device.record.add_phase(self.number, Phase.SHUT_DOWN, now_fs, self.end_fs)
+        assert self.device.finished is not None
+        self.device.record.end_phase(self._begin(Phase.SHUT_DOWN, now_fs, self.device.finished), self.end_fs)
 
-    def _spend(
-        self, phase: Phase, start_fs: int, end_fs: int, check: Check, *, again: bool = False, core: int = NONE
-    ) -> None:
-        self.device.record.add_phase(self.number, phase, start_fs, end_fs, core)
+    def _begin(self, phase: Phase, now_fs: int, cause: Cause) -> PhaseRow:
+        """Begin a phase; nothing is a cause before the loop began."""
+        start = self._start
+        later = cause if cause.seen_fs >= start.seen_fs else start
+        return self.device.record.begin_phase(self.number, phase, now_fs, later)
+
+    def _spend(self, phase: PhaseRow, end_fs: int, check: Check, *, again: bool = False) -> None:
+        self.device.record.end_phase(phase, end_fs)
         self._loop.go_on(check, end_fs, again=again)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernbench.pto.kernels import Kernel
+    from kernbench.pto.results.record import PhaseRow
     from kernbench.pto.tasks.tensors import Param
 
 UNPINNED = -1
@@ -56,8 +57,8 @@ class Task:
     __slots__ = (
         "block_ns", "blocks", "blocks_done", "cluster", "consumers", "fanin_count", "fanin_final", "fanin_refs",
         "first_start_fs", "group", "heap_end", "id", "in_scope", "is_spmd", "kernel", "last_end_fs", "lock_free_fs",
-        "next_block", "owners", "params", "published_fs", "ready_fs", "scheduler", "shape", "starts_together", "state",
-        "submitted_fs", "users",
+        "next_block", "owners", "params", "published_by", "published_fs", "ready_by", "ready_fs", "shape",
+        "starts_together", "state", "submitted_fs", "users",
     )  # fmt: skip
 
     def __init__(
@@ -91,7 +92,8 @@ class Task:
         self.lock_free_fs = 0
         self.heap_end: int | None = None
         self.submitted_fs = self.published_fs = self.ready_fs = 0
-        self.scheduler = 0  # that has found it ready
+        self.published_by: PhaseRow | None = None  # the phases in which it was
+        self.ready_by: PhaseRow | None = None
         self.first_start_fs = self.last_end_fs = -1
 
     @property

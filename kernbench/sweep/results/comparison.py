@@ -30,7 +30,7 @@ from kernbench.text import plural
 if TYPE_CHECKING:
     import polars
 
-COMPARED = ("latency_ns", "pe_exec_ns")
+COMPARED = ("latency_ns", "pe_exec_ns", "energy_j")
 ALGORITHM = "collective_algorithm"
 # Of these more is better, of all other figures less.
 RATES = ("achieved_", "tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation")
@@ -177,11 +177,11 @@ def compare_sides(one: Side, other: Side, columns: Sequence[str] = ()) -> Compar
     """As `compare`, of sides that have been read."""
     if (one.point is None) != (other.point is None):
         raise InputError(f"{one.name} and {other.name} are not of one kind: only one of them is an evaluation")
-    usual = [name for name in COMPARED if all(name in side.table.columns for side in (one, other))]
+    known = [[name for name in side.table.columns if side.table[name].dtype.is_numeric()] for side in (one, other)]
+    usual = [name for name in COMPARED if all(name in figures for figures in known)]
     wanted = tuple(dict.fromkeys([*usual, *columns]))
-    for side in (one, other):
-        figures = [name for name in side.table.columns if side.table[name].dtype.is_numeric()]
-        for column in wanted:
+    for side, figures in zip((one, other), known, strict=True):
+        for column in columns:
             if column not in figures:
                 raise InputError(f"{side.name} has no figures {column!r}{suggest(column, figures)}")
     if one.is_run and other.is_run:

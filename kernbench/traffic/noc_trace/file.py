@@ -77,7 +77,8 @@ def _read_records(path: Path) -> list[tuple[str, _Record]]:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        ends = "ends early" if error.pos >= len(text.rstrip()) else "is no JSON"
+        begun = text.lstrip().startswith("[") and not text.rstrip().endswith("]")
+        ends = "ends early" if begun else "is no JSON"
         raise InputError(f"{path}:{error.lineno}: the trace {ends}: {error.msg}, column {error.colno}") from None
     except RecursionError:
         raise InputError(f"{path} is nested too deeply; a NoC trace is a flat JSON array of events") from None
@@ -98,7 +99,7 @@ def _event(row: int, record: _Record, cycle: int, processor: tuple[int, int, str
     nbytes = _number(record, "num_bytes", where) if "num_bytes" in record else 0
     if kind is Kind.MULTICAST:
         x0, y0, x1, y1 = (_number(record, name, where) for name in _CORNERS)
-        return Event(row, kind, network, cycle, _size(nbytes, where), corners=((x0, y0), (x1, y1)))
+        return Event(row, kind, network, cycle, _size(record, nbytes, where), corners=((x0, y0), (x1, y1)))
     announces = kind in (Kind.READ_STATE, Kind.WRITE_STATE)
     if not announces and kind not in MOVES:
         return Event(row, kind, network, cycle)
@@ -114,7 +115,7 @@ def _event(row: int, record: _Record, cycle: int, processor: tuple[int, int, str
         other, nbytes = other or known[0], nbytes if nbytes > 0 else known[1]
     if other is None:
         raise InputError(f"{where}: {record['type']} has no dx and dy, and nothing before it announced them")
-    return Event(row, kind, network, cycle, nbytes if kind is Kind.SIGNAL else _size(nbytes, where), other)
+    return Event(row, kind, network, cycle, nbytes if kind is Kind.SIGNAL else _size(record, nbytes, where), other)
 
 
 def _check_order(before: list[Event], event: Event, where: str) -> None:
@@ -159,7 +160,9 @@ def _number(record: _Record, name: str, where: str) -> int:
     return value
 
 
-def _size(nbytes: int, where: str) -> int:
+def _size(record: _Record, nbytes: int, where: str) -> int:
+    if not nbytes and "num_bytes" not in record:
+        raise InputError(f"{where}: num_bytes is missing; expected 1 or more bytes")
     if nbytes < 1:
         raise InputError(f"{where}: num_bytes: got {nbytes}, expected 1 or more bytes")
     return nbytes

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernbench.tl.language.errors import fail
+from kernbench.triton.language.machine import find_pointee
 from kernbench.triton.language.types import dtype, named, of_number, pointer_type, promote
 
 NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_)
@@ -47,8 +48,10 @@ class tensor:
         """Itself: the value of a constant that a name holds."""
         return self
 
-    def to(self, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> tensor:
-        """The same numbers in another type, or the same bits. Errors: KernelError."""
+    def to(self, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> Any:
+        """The same numbers in another type, or the same bits; addresses as pointers. Errors: KernelError."""
+        if isinstance(dtype, pointer_type):
+            return _at_addresses(np.asarray(self.data).astype(np.int64), dtype.element_ty)
         if not hasattr(dtype, "numpy"):
             fail(f"a block got the type {dtype!r}", "convert to a type of elements, such as tl.float32")
         if dtype is self.dtype:
@@ -85,6 +88,9 @@ class tensor:
 
     def __neg__(self) -> tensor:
         return tensor(np.negative(self.data), self.dtype)
+
+    def __pos__(self) -> tensor:
+        return self
 
     def __invert__(self) -> tensor:
         return tensor(np.invert(self.data), self.dtype)
@@ -144,6 +150,12 @@ class pointer:
 
     def __getitem__(self, key: Any) -> pointer:
         return pointer(self.number, self.offsets[key], self.element)
+
+
+def _at_addresses(addresses: np.ndarray, element: dtype) -> pointer:
+    """Pointers to what is at addresses of the host's memory. Errors: KernelError for those that no tensor has."""
+    found = find_pointee(addresses)
+    return pointer(found.number, (addresses - found.start) // element.itemsize, element)
 
 
 def _converted(data: Any, kind: dtype) -> Any:

@@ -16,7 +16,7 @@ from kernbench.library import show_path
 from kernbench.triton.language.block import as_block, pointer
 from kernbench.triton.language.compiled import CompiledKernel
 from kernbench.triton.language.descriptor import TensorDescriptor
-from kernbench.triton.language.machine import Machine, running
+from kernbench.triton.language.machine import Machine, Pointee, running
 from kernbench.triton.language.memory_of_launch import Memory
 from kernbench.triton.language.rewriting import rewrite
 from kernbench.triton.language.types import of_short
@@ -24,6 +24,7 @@ from kernbench.triton.lowering.dealing import AXES, Dealing
 from kernbench.triton.lowering.grid_kernel import GridLaunch, TensorArgument
 
 LAUNCH = ("num_stages", "num_warps", "num_ctas", "maxnreg")  # arguments of launches that are no parameters of kernels
+_POINTEES = "(addresses)"  # a name that no parameter has
 _HINTS = (
     "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "debug", "sanitize_overflow", "extern_libs", "stream",
     "device", "waves_per_eu", "kpack", "matrix_instr_nonkdim", "schedule_hint", "cluster_dims", "max_num_imprecise_acc_default",
@@ -124,8 +125,13 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:  # n
 class KernelOnGrid(GridLaunch):
     """A kernel with its grid, for `torch.launch`."""
 
-    def __init__(self, kernel: JITFunction, grid: Any) -> None:
-        self.kernel, self.grid = kernel, grid
+    def __init__(self, kernel: JITFunction, grid: Any, pointees: Sequence[tuple[int, int, Any]] = ()) -> None:
+        """`pointees` are tensors that the kernel reaches by addresses: where each begins on the host, its bytes, itself."""
+        self.kernel, self.grid, self._pointees = kernel, grid, pointees
+
+    def with_pointees(self, pointees: Sequence[tuple[int, int, Any]]) -> KernelOnGrid:
+        """The same, with tensors that it reaches by addresses."""
+        return KernelOnGrid(self.kernel, self.grid, pointees)
 
     def __call__(self, *args: Any, **options: Any) -> CompiledKernel:
         launcher = _launcher.get()
@@ -169,7 +175,13 @@ class KernelOnGrid(GridLaunch):
             if name in options and name not in signature.parameters
         ]
         return Bound(
-            self.kernel, grid, dict(bound.arguments), stages, Dealing(dealing or "cyclic", order or AXES), remarks
+            self.kernel,
+            grid,
+            dict(bound.arguments),
+            stages,
+            Dealing(dealing or "cyclic", order or AXES),
+            remarks,
+            self._pointees,
         )
 
     def _find_grid(self, arguments: Mapping[str, Any]) -> tuple[int, int, int]:
@@ -195,6 +207,7 @@ class Bound:
         stages: int,
         dealing: Dealing,
         remarks: Sequence[str],
+        pointees: Sequence[tuple[int, int, Any]] = (),
     ) -> None:
         self.__name__, self.code = kernel.__name__, kernel.fn
         self.grid, self.dealing, self.remarks = grid, dealing, remarks
@@ -202,6 +215,9 @@ class Bound:
         self._described = {name: one for name, one in arguments.items() if isinstance(one, TensorDescriptor)}
         bases = {name: (one.base,) for name, one in self._described.items()}
         self._arguments: dict[str, Any] = {**arguments, **bases}
+        self._spans = [(start, nbytes) for start, nbytes, _ in pointees]
+        if pointees:
+            self._arguments[_POINTEES] = tuple(tensor for _, _, tensor in pointees)
         self._tensors: tuple[TensorArgument, ...] = ()
 
     @property
@@ -230,7 +246,9 @@ class Bound:
             for name, one in self._arguments.items()
         }
         given |= {name: one.on(given[name][0]) for name, one in self._described.items()}
-        with running(recorder, self._stages), np.errstate(all="ignore"):
+        reached: Sequence[pointer] = given.pop(_POINTEES, ())
+        pointees = [Pointee(*span, one.number) for span, one in zip(self._spans, reached, strict=True)]
+        with running(recorder, self._stages, pointees), np.errstate(all="ignore"):
             self._kernel.body(**given)
 
     def compute(self, tensors: Sequence[np.ndarray]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,7 +46,17 @@ class Machine(Protocol):
     def barrier(self) -> None: ...
 
 
-_machine: ContextVar[tuple[Machine, int]] = ContextVar("machine")  # greenlets have contexts of their own
+class Pointee(NamedTuple):
+    """A tensor of a launch that kernels reach by addresses: where it begins in the memory of the host, and its number."""
+
+    start: int
+    nbytes: int
+    number: int
+
+
+_machine: ContextVar[tuple[Machine, int, Sequence[Pointee]]] = ContextVar(
+    "machine"
+)  # greenlets have contexts of their own
 
 
 def machine() -> Machine:
@@ -59,7 +69,19 @@ def stages() -> int:
     return _of()[1]
 
 
-def _of() -> tuple[Machine, int]:
+def find_pointee(addresses: np.ndarray) -> Pointee:
+    """The tensor in which all of some addresses are. Errors: KernelError if there is none."""
+    least, most = int(addresses.min()), int(addresses.max())
+    found = next((one for one in _of()[2] if one.start <= least and most < one.start + one.nbytes), None)
+    if found is None:
+        fail(
+            f"the address {least:#x} became a pointer, and no tensor of torch that lives has it",
+            "keep the tensors alive whose addresses a kernel loads, and let all pointers of a block be into one",
+        )
+    return found
+
+
+def _of() -> tuple[Machine, int, Sequence[Pointee]]:
     found = _machine.get(None)
     if found is None:
         fail("a function of triton.language was called outside of a kernel", "call it in a function under @triton.jit")
@@ -67,9 +89,9 @@ def _of() -> tuple[Machine, int]:
 
 
 @contextmanager
-def running(on: Machine, stages: int) -> Iterator[None]:
+def running(on: Machine, stages: int, pointees: Sequence[Pointee] = ()) -> Iterator[None]:
     """Run programs on a machine in the block."""
-    token = _machine.set((on, stages))
+    token = _machine.set((on, stages, pointees))
     try:
         yield
     finally:

@@ -147,7 +147,7 @@ class BlockArray(NDArrayOperatorsMixin):
         return float(self.numbers())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        found = self.numbers()
+        found = np.asarray(self.numbers())
         return found if dtype is None else found.astype(dtype, copy=bool(copy))
 
     # Work

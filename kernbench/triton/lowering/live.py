@@ -34,17 +34,18 @@ class LiveRecorder(Recorder):
         shape = np.broadcast_shapes(shape_of(held), shape_of(mask) if mask is not None else ())
         at = np.broadcast_to(held, shape)
         if mask is None:
-            return self._numbers[tensor][at].astype(dtype, copy=False)
+            return _seen(self._numbers[tensor][at], dtype)
         holds = np.broadcast_to(as_numbers(mask), shape)
         found = np.empty(shape, dtype)
         found[...] = 0 if other is None else as_numbers(other)
-        found[holds] = self._numbers[tensor][at[holds]]
+        found[holds] = _seen(self._numbers[tensor][at[holds]], dtype)
         return found
 
     def write(self, tensor: int, offsets: Any, value: Any, mask: Any) -> None:
         """Put numbers into memory now."""
         self.meet()
-        at, numbers = np.asarray(as_numbers(offsets)), as_numbers(value)
+        at = np.asarray(as_numbers(offsets))
+        numbers = _seen(np.asarray(as_numbers(value)), self._numbers[tensor].dtype)
         if mask is None:
             self._numbers[tensor][at] = numbers
             return
@@ -60,3 +61,8 @@ class LiveRecorder(Recorder):
     def meet(self) -> None:
         """Let the rows so far run."""
         self.script = self.issuer.script = self._catch_up(self.script)
+
+
+def _seen(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Elements in the type of a pointer of equal bits."""
+    return numbers if numbers.dtype == dtype else numbers.view(dtype)

@@ -89,8 +89,8 @@ MISTAKES: list[tuple[Callable[[RuntimeContext], object], str]] = [
      "i32, i8, u16, u32, u8"),
     (lambda t: t.randn(4, "i32"), "randn makes floating-point numbers, got dtype 'i32'; use draw for integers"),
     (lambda t: t.zeros(4, dp="row_wise"), "tensor 'tensor0' got dp='row_wise'; give a torch.DPPolicy(cube=..., pe=...)"),
-    (lambda t: t.from_numpy(np.zeros(2, np.complex64)), "arrays of complex64 have no device dtype; convert to one of bf16, "
-     "f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"),
+    (lambda t: t.from_numpy(np.zeros(2, "F")), "arrays of complex64 have no device dtype; convert to one of bf16, f16, f32, "
+     "f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"),
     (lambda t: t.zeros((2, 2), name="a").copy_(np.zeros(4)), "tensor 'a' has shape (2, 2), copy_ got an array of shape "
      "(4,); reshape it first"),
     (lambda t: t.set_device(1), "there is no device 1; this run has devices 0 to 0"),

@@ -56,7 +56,8 @@ def test_what_was_announced_is_used(tmp_path: Path) -> None:
         ([without("noc")], "row 1: noc is missing; expected NOC_0 or NOC_1"),
         ([{**READ, "noc": "NOC_2"}], "row 1: noc: got 'NOC_2', expected NOC_0 or NOC_1"),
         ([without("dx")], "row 1: READ has no dx and dy, and nothing before it announced them"),
-        ([without("num_bytes")], "row 1: num_bytes: got 0, expected 1 or more bytes"),
+        ([without("num_bytes")], "row 1: num_bytes is missing; expected 1 or more bytes"),
+        ([{**READ, "num_bytes": 0}], "row 1: num_bytes: got 0, expected 1 or more bytes"),
         ([{**READ, "num_bytes": 2.5}], "row 1: num_bytes: got 2.5, expected a whole number"),
         (
             [event("WRITE_MULTICAST", 0, num_bytes=64)],
@@ -116,3 +117,11 @@ def test_a_directory_has_its_traces_in_order(tmp_path: Path) -> None:
     for name in ("b.json", "a.json", "measured.csv"):
         (tmp_path / name).touch()
     assert [path.name for path in list_trace_files(tmp_path)] == ["a.json", "b.json"]
+
+
+def test_wherever_a_file_is_cut_it_ends_early(tmp_path: Path) -> None:
+    whole, path = json.dumps([zone(1), READ]), tmp_path / "a.json"
+    for length in range(1, len(whole)):
+        path.write_text(whole[:length])
+        with pytest.raises(InputError, match=r"a\.json:1: the trace ends early: "):
+            read_noc_trace(path)
