@@ -34,6 +34,7 @@ NW_PER_W = 10**9
 _ROWS = 1 << 17  # that are spread at once
 _SCALE = 53  # bits of a share of an energy
 _HALF = 1 << (_SCALE - 1)
+_DIGITS = 9  # in which bins of one power are alike
 _NOTHING = 1e-9  # of the largest bin: what sums of floating-point numbers leave of 0
 
 
@@ -58,7 +59,7 @@ class PowerOverTime:
     @property
     def peak(self) -> int:
         """The bin of the highest mean power; the first of several."""
-        return int(np.argmax(self.watts))
+        return int(np.argmax(np.round(self.watts / (self.watts.max() or 1), _DIGITS)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: energies are whole attojoules."""

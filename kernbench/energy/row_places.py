@@ -49,8 +49,11 @@ class _Kinds(NamedTuple):
     """The kinds of the rows of a program."""
 
     of_row: np.ndarray  # int64[row]
-    entry: np.ndarray  # int64[kind]
     thread: np.ndarray  # int64[kind] NONE for a row of any thread
+    work: np.ndarray  # int64[kind] of `RowEnergies.works`; NONE, as others are, where there is none
+    server: np.ndarray
+    route: np.ndarray
+    nbytes: np.ndarray
 
 
 class _Cells:
@@ -81,37 +84,34 @@ def place_energies(rows: RowEnergies, group_of: GroupOf) -> PlacedEnergies:
 
 
 def _find_kinds(rows: RowEnergies) -> _Kinds:
+    """Kinds by what a row costs and where: work, server or thread, route and bytes."""
     program = rows.program
     op, entries = program.op, len(program.op.values)
-    works = np.array([bool(actions) for actions in rows.works])
-    anywhere = np.zeros(entries, bool)  # entries that say not where they run
-    anywhere[rows.jobs] = (op.values[rows.jobs, 0] == Op.DELAY) & works[rows.work]
-    anywhere[rows.moves] = (op.values[rows.moves, 5] == NONE) & works[op.values[rows.moves, 7]]
+    told = np.full((entries, 4), NONE)  # of each entry: work, server, route, bytes
+    told[rows.jobs, 0], told[rows.moves, 0] = rows.work, op.values[rows.moves, 7]
+    told[rows.jobs, 1] = np.where(op.values[rows.jobs, 0] == Op.EXEC, op.values[rows.jobs, 1], NONE)
+    told[rows.moves, 1:] = op.values[rows.moves][:, [5, 1, 2]]
+    works = np.array([*(bool(actions) for actions in rows.works), False])
+    anywhere = (told[:, 1] == NONE) & works[told[:, 0]]  # entries that say not where they run
+    alike = unique_rows(told)
     row = np.flatnonzero(anywhere[op.entry])
-    pairs = unique_rows(np.column_stack([op.entry[row].astype(np.int64), program.op_thread[row].astype(np.int64)]))
-    of_row = op.entry.astype(np.int64)
-    of_row[row] = entries + pairs.which
-    entry = np.append(np.arange(entries), pairs.rows[:, 0])
-    return _Kinds(of_row, entry, np.append(np.full(entries, NONE), pairs.rows[:, 1]))
+    pairs = unique_rows(np.column_stack([alike.which[op.entry[row]], program.op_thread[row].astype(np.int64)]))
+    of_row = alike.which[op.entry]
+    of_row[row] = len(alike.rows) + pairs.which
+    kinds = np.concatenate([alike.rows, alike.rows[pairs.rows[:, 0]]])
+    thread = np.append(np.full(len(alike.rows), NONE), pairs.rows[:, 1])
+    return _Kinds(of_row, thread, *kinds.T)
 
 
 def _of_jobs(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _Cells]:
     """The work of jobs, and that before transfers: float64[kind, job] and the cells of [job, group]."""
-    op, places, cells = rows.program.op.values, Places(rows), _Cells()
-    work = np.full(len(op), NONE)
-    server = np.full(len(op), NONE)
-    work[rows.jobs], work[rows.moves] = rows.work, op[rows.moves, 7]
-    server[rows.jobs] = np.where(op[rows.jobs, 0] == Op.EXEC, op[rows.jobs, 1], NONE)
-    server[rows.moves] = op[rows.moves, 5]
-    kind = np.flatnonzero(work[kinds.entry] != NONE)
-    entry = kinds.entry[kind]
-    jobs = unique_rows(np.column_stack([server[entry], kinds.thread[kind], work[entry]]))
-    for number, (of_server, of_thread, of_work) in enumerate(jobs.rows.tolist()):
-        for action in rows.works[of_work] if of_server != NONE or of_thread != NONE else ():
-            cells.add(
-                number, groups.find(places.find(of_server, of_thread, action.part), action.part), action.energy_aj
-            )
-    return _sparse(kind, jobs.which, np.ones(len(kind)), (len(kinds.entry), len(jobs.rows))), cells
+    places, cells = Places(rows), _Cells()
+    kind = np.flatnonzero(kinds.work != NONE)
+    jobs = unique_rows(np.column_stack([kinds.server[kind], kinds.thread[kind], kinds.work[kind]]))
+    for number, (server, thread, work) in enumerate(jobs.rows.tolist()):
+        for action in rows.works[work] if server != NONE or thread != NONE else ():
+            cells.add(number, groups.find(places.find(server, thread, action.part), action.part), action.energy_aj)
+    return _sparse(kind, jobs.which, np.ones(len(kind)), (len(kinds.work), len(jobs.rows))), cells
 
 
 def _of_servers(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _Cells]:
@@ -120,10 +120,8 @@ def _of_servers(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any,
     for number, action in enumerate(rows.held):
         if action is not None:
             cells.add(number, groups.find(places.find(number, NONE, action.part), action.part), action.energy_aj)
-    kind, entry = _moves(rows, kinds)
-    server = rows.program.op.values[entry, 5]
-    holds = server != NONE
-    return _sparse(kind[holds], server[holds], np.ones(holds.sum()), (len(kinds.entry), len(rows.held))), cells
+    kind = np.flatnonzero((kinds.route != NONE) & (kinds.server != NONE))
+    return _sparse(kind, kinds.server[kind], np.ones(len(kind)), (len(kinds.work), len(rows.held))), cells
 
 
 def _of_bytes(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _Cells]:
@@ -132,10 +130,9 @@ def _of_bytes(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _
     for pairs, aj, column in _passed(rows, groups):
         for (route, place), each in zip(pairs.tolist(), aj.tolist(), strict=True):
             cells.add(route, column[place], each)
-    kind, entry = _moves(rows, kinds)
-    op = rows.program.op.values
-    shape = len(kinds.entry), machine.routing.route_count
-    return _sparse(kind, op[entry, 1], op[entry, 2], shape), cells
+    kind = np.flatnonzero(kinds.route != NONE)
+    shape = len(kinds.work), machine.routing.route_count
+    return _sparse(kind, kinds.route[kind], kinds.nbytes[kind], shape), cells
 
 
 def _passed(rows: RowEnergies, groups: _Groups) -> Iterator[tuple[np.ndarray, np.ndarray, dict[int, int]]]:
@@ -148,12 +145,6 @@ def _passed(rows: RowEnergies, groups: _Groups) -> Iterator[tuple[np.ndarray, np
         used = np.unique(np.column_stack([pairs[:, 1], action]), axis=0).tolist()
         yield pairs, aj, {place: groups.find(first + place, prices.actions[number][0]) for place, number in used}
         first = 0  # those of links come first
-
-
-def _moves(rows: RowEnergies, kinds: _Kinds) -> tuple[np.ndarray, np.ndarray]:
-    """int64[n] the kinds that are transfers, and their entries."""
-    kind = np.flatnonzero(rows.program.op.values[kinds.entry, 0] == Op.MOVE)
-    return kind, kinds.entry[kind]
 
 
 def _sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:
