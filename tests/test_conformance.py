@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("conformance.md", "guarantees.md", "tanto-conformance.md", "pto-conformance.md")
+NAMES = ("conformance.md", "guarantees.md", "tanto-conformance.md", "pto-conformance.md", "triton-conformance.md")
 COUNTED = [name for name in NAMES if name != "guarantees.md"]  # those of documents
 PAGES = [(ROOT / "docs" / name).read_text() for name in NAMES]
 NO_TABLE = "What is not promised"

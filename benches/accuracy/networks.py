@@ -68,5 +68,6 @@ NETWORKS = (
                 "56 cores and more: on the chip a request that waits at its owner holds channels, here it holds none",
             ),
         ),
+        quick=True,
     ),
 )

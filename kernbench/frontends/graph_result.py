@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kernbench.atomic_output import write_json, write_parquet
 from kernbench.energy.figures import EnergyFigures
 from kernbench.errors import InputError
-from kernbench.pto.results.run_files import explain_graph, write_graph_run
+from kernbench.pto.results.run_files import explain_graph, write_graph_run, write_graph_trace
 from kernbench.pto.results.summary import Summary, occupancy_table, summarise
-from kernbench.pto.results.trace import write_trace
 from kernbench.pto.results.what_if import find_what_ifs
 from kernbench.runs.explanation import is_long
 from kernbench.runs.metrics import run_metrics
@@ -114,7 +113,7 @@ class GraphResult(RunResult):
     def write_trace(self, path: str | Path, filters: Sequence[str] = ()) -> None:
         """As of `RunResult`."""
         assert self.outcome is not None
-        write_trace(self.outcome, Path(path), filters)
+        write_graph_trace(self.outcome, Path(path), filters)
 
 
 def make_result(outcome: Outcome, rerun: Rerun, figures: Mapping[str, Any], **of_run: Any) -> GraphResult:

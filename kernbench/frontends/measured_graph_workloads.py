@@ -21,7 +21,7 @@ from kernbench.library import show_path
 from kernbench.machine.setting_names import check_names
 from kernbench.modes import check_mode
 from kernbench.pto.replay import replay
-from kernbench.pto.results.trace import KINDS
+from kernbench.pto.results.run_files import TRACE_KINDS
 from kernbench.pto.tasks.graph import Graph, load_graph
 from kernbench.runs.result import RunResult
 from kernbench.schema.scalars import Scalar
@@ -39,7 +39,7 @@ class MeasuredGraphWorkload(Workload):
     file: Path
 
     record = measured_graphs.FRONT_END
-    trace_kinds = KINDS
+    trace_kinds = TRACE_KINDS
 
     @property
     def name(self) -> str:

@@ -29,7 +29,7 @@ from kernbench.machine.setting_names import check_names
 from kernbench.modes import check_mode
 from kernbench.pto.bench import BenchRun, PtoBench, find_bench, run_bench
 from kernbench.pto.declarations import check_settable, find_backend
-from kernbench.pto.results.trace import KINDS
+from kernbench.pto.results.run_files import TRACE_KINDS
 from kernbench.pto.settings import check_family, read_environment
 from kernbench.python_text import read_docstring
 from kernbench.runs.parameter_docs import split_docstring
@@ -52,7 +52,7 @@ class TaskGraphWorkload(Workload):
     given: str
 
     record = task_graphs.FRONT_END
-    trace_kinds = KINDS
+    trace_kinds = TRACE_KINDS
 
     @property
     def name(self) -> str:

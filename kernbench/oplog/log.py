@@ -139,8 +139,8 @@ def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         before[stages] = np.arange(first[0], end[-1]) - 1
         before[first] = pipe
     for row, cause in program.causes.items():
-        if cause.row != NONE and program.op_tag[cause.row]:
-            before[row] = cause.row
+        if cause.shown != NONE and program.op_tag[cause.shown]:
+            before[row] = cause.shown
     return thread, before, plan
 
 

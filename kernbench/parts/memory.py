@@ -61,6 +61,10 @@ class Sram(Delaying):
     gbs: Gbs = Field(description="bandwidth of its link and of the memory itself")
     bytes: Bytes = Field(description="size of a cube's SRAM")
 
+    def size_bytes(self) -> int:
+        """Its size."""
+        return self.bytes
+
     def area_scale(self) -> tuple[float, str]:
         """MiB."""
         return self.bytes / MIB, ""
@@ -78,6 +82,10 @@ class PeTcm(TcmCosts, Part):
     bytes: Bytes = Field(description="size of a PE's TCM")
     read_byte_fs = unit_of("read_gbs")
     write_byte_fs = unit_of("write_gbs")
+
+    def size_bytes(self) -> int:
+        """Its size."""
+        return self.bytes
 
     def area_scale(self) -> tuple[float, str]:
         """MiB."""

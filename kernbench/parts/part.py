@@ -49,6 +49,10 @@ class Part(Section):
         """What its `silicon.area_each_mm2` is multiplied by: a number, and the rate of the part that it goes with, if any."""
         return 1.0, ""
 
+    def size_bytes(self) -> int:
+        """The size of a scratchpad, with whose root its prices go; 0 for any other part."""
+        return 0
+
     def memory_bytes(self) -> int:
         """The size of a memory that is bought by it; 0 for what is on a die."""
         return 0

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernbench.schema.fields import Mm2, Mw, Nm, Pj, PjPerByte, UsdPerGb
+from kernbench.schema.fields import Mib, Mm2, Mw, Nm, Pj, PjPerByte, UsdPerGb
 from kernbench.schema.model import Model
 
 PRICE = "_pj"  # what the fields of prices end with
@@ -141,6 +141,10 @@ class Silicon(Model):
 
     area_mm2: Mm2 | None = Field(default=None, description="area of the part whatever its size")
     area_each_mm2: Mm2 | None = Field(default=None, description="area of each MiB, TFLOPS of f16 or GB/s of the part")
+    size_mib: Mib | None = Field(
+        default=None,
+        description="size that the prices of a memory are of, which go with the root of its size; none: they hold for any",
+    )
     static_mw: Mw | None = Field(
         default=None, description="power while it does nothing, beside that of its area on a die; none: 0"
     )

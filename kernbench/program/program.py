@@ -84,6 +84,7 @@ class Waited(NamedTuple):
     row: int  # of the op table
     done_fs: int
     spent_fs: Mapping[str, int]
+    shown: int  # the row that op logs and traces have as the cause: this one, or one that it ends
 
 
 class Program:
@@ -152,7 +153,8 @@ class Program:
         other._token_end.append(other.token_start + self.token_end - self.token_start)
         other.plan_rows = place[np.array(self.plan_rows, np.int64)].tolist()
         other.causes = {
-            int(place[row]): cause._replace(row=int(place[cause.row])) for row, cause in self.causes.items()
+            int(place[row]): cause._replace(row=int(place[cause.row]), shown=int(place[cause.shown]))
+            for row, cause in self.causes.items()
         }
         other.checked_rows, other.checked_entries, other.checked_sizes = 0, 0, ()
         first = np.searchsorted(thread[order], np.arange(len(self.threads)))

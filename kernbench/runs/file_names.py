@@ -5,5 +5,4 @@ from __future__ import annotations
 OP_LOG, PATH, USAGE = "oplog.parquet", "critical_path.parquet", "utilisation.parquet"
 MACHINE = "machine.json"  # what the machine is
 NODES, LINKS, PARTS = "machine_nodes.parquet", "machine_links.parquet", "machine_parts.parquet"
-ROW_ENERGIES, ENERGIES = "row_energies.parquet", "energies.parquet"
 HELD, TRANSFERS, SERVICES = "held_parts.parquet", "transfers.parquet", "transfer_services.parquet"

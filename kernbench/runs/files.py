@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.atomic_output import RESULT, write_directory, write_json, write_parquet
-from kernbench.energy.run_energy import is_priced
 from kernbench.errors import InputError
 from kernbench.machine.machine_tables import tell_machine
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece
 from kernbench.oplog.log import build_log, order_rows
 from kernbench.program.ops import NONE
-from kernbench.runs.energy_shares import share_energy
 from kernbench.runs.explanation import find_path, make_path_table
 from kernbench.runs.file_names import MACHINE, OP_LOG, PATH, USAGE
 from kernbench.runs.view_tables import make_view_tables
@@ -60,8 +58,6 @@ def write_files(
     if result.binding is not None:
         raise InputError("analytic mode has no events, so it keeps no op log; use mode hybrid")
     summary = {**result.to_dict(), **(told or {})}
-    if is_priced(result.device.program.machine):
-        summary["energy"] = {**result.energy().to_dict(), **share_energy(result.energy(), result.launches).to_dict()}
     if explanation is not None:
         summary["explain"] = explanation.to_dict()
     if what_if is not None:

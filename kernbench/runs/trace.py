@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.oplog.causes import Times
 from kernbench.runs.explanation import find_path
-from kernbench.trace.filters import read_filters
+from kernbench.trace.filters import KINDS, read_filters
 from kernbench.trace.perfetto import write_trace_file
 from kernbench.trace.program_trace import RunToTrace, Span, trace_run
 
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 
 def write_trace(session: Session, launches: Sequence[Launch], path: Path, filters: Sequence[str] = ()) -> None:
-    """Write the trace of a finished run. Errors: InputError for a filter that cannot be, RunError if the disk refuses."""
-    chosen = read_filters(filters)
+    """Write the trace of a finished run. Errors: as `write_run_trace`."""
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     spans = [
         Span(str(launch.message.kernel_ref), launch.left_fs(times.issue_fs), launch.back_fs(times.end_fs))
         for launch in launches
     ]
     critical = find_path(session, launches, times)
-    write_trace_file(trace_run(RunToTrace(session.program, times, session.now_fs, critical, spans), chosen), path)
+    write_run_trace(RunToTrace(session.program, times, session.now_fs, critical, spans), path, filters)
+
+
+def write_run_trace(run: RunToTrace, path: Path, filters: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> None:
+    """Write a trace; filters may name `kinds`. Errors: InputError for a filter that cannot be, RunError if the disk refuses."""
+    write_trace_file(trace_run(run, read_filters(filters, kinds)), path)

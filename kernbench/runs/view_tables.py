@@ -6,8 +6,6 @@
 | machine_parts | each part of it that can be busy, with its class `kind` |
 | held_parts | each row of the op log: `part` that it held from start to end, a row of machine_parts, -1 for none |
 | transfers | each far end of a transfer: `row` of the op log, `leave_fs` and `arrive_fs` of data, node `far`, `inward` |
-| row_energies | each row of the op log: `kind`, what it costs and where |
-| energies | each place and part at which a kind costs energy: `kind`, `place`, `part`, `aj`; a link is behind the nodes |
 | transfer_services | each part that a kind of transfers passes: `kind`, `part`, and of one transfer `served_fs`, `bytes` |
 
 Transfers have a `kind` too; `inward` says that data come from `far`, as those of a read. Utilisation over time follows from
@@ -16,18 +14,16 @@ these tables (`kernbench.trace.use`), so a run takes no time for what nobody loo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.energy.row_energies import RowEnergies
-from kernbench.energy.row_places import place_energies
 from kernbench.machine.machine_tables import make_link_table, make_node_table, make_part_table
 from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
 from kernbench.oplog.transfers import find_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
-from kernbench.runs.file_names import ENERGIES, HELD, LINKS, NODES, PARTS, ROW_ENERGIES, SERVICES, TRANSFERS
+from kernbench.runs.file_names import HELD, LINKS, NODES, PARTS, SERVICES, TRANSFERS
 from kernbench.trace.counters import find_held_servers
 
 if TYPE_CHECKING:
@@ -51,7 +47,6 @@ def make_view_tables(program: Program, times: Times, row: np.ndarray) -> dict[st
         HELD: polars.DataFrame({"part": find_held_servers(program)[row]}),
         TRANSFERS: _make_transfers(program, times, row, kinds.which[row]),
         SERVICES: _make_services(machine, kinds.kinds),
-        **_make_energies(program, row),
     }
 
 
@@ -72,29 +67,6 @@ def _make_transfers(program: Program, times: Times, row: np.ndarray, kind: np.nd
             "kind": kind[at].astype(np.int32),
         }
     )
-
-
-def _make_energies(program: Program, row: np.ndarray) -> dict[str, polars.DataFrame]:
-    """What rows of the op log cost; nothing on a machine without prices."""
-    import polars
-
-    placed = place_energies(RowEnergies(program), lambda place, part: (place, part))
-    cells = placed.aj.tocoo()
-    kind = np.unique(np.append(placed.kind[row], cells.row), return_inverse=True)[1]
-    groups: list[Any] = [*placed.groups]
-    names = polars.Series([part for _, part in groups], dtype=polars.String)
-    places = np.array([place for place, _ in groups], np.int32)
-    return {
-        ROW_ENERGIES: polars.DataFrame({"kind": kind[: len(row)].astype(np.int32)}),
-        ENERGIES: polars.DataFrame(
-            {
-                "kind": kind[len(row) :].astype(np.int32),
-                "place": places[cells.col],
-                "part": names.gather(cells.col.astype(np.int64)),
-                "aj": cells.data,
-            }
-        ),
-    }
 
 
 def _make_services(machine: Machine, kinds: np.ndarray) -> polars.DataFrame:

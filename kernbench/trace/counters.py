@@ -12,7 +12,7 @@ reads and writes. Jobs of engines and queues are exact in each bin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,6 +50,32 @@ class _Gauges(NamedTuple):
     process: list[str]
     parts: Any  # float64[part, gauge], sparse: 1 where a part counts
     slots: np.ndarray  # float64[gauge]
+
+
+class Level(NamedTuple):
+    """How much of something there was over time: int64[change] times (fs), and the value from each on."""
+
+    name: str
+    unit: str
+    time_fs: np.ndarray
+    value: np.ndarray
+
+
+def list_levels(levels: Sequence[Level], chosen: TraceFilter, tracks: TrackTable, parent: int) -> polars.DataFrame:
+    """The table `counters` of levels: each change within the time that is chosen, and what there is as it begins."""
+    import polars
+
+    found = [make_counters()]
+    for level in levels:
+        track = tracks.find(level.name, COUNTER, parent, level.unit)
+        changed = np.diff(level.value, prepend=-1) != 0
+        time_fs, value = level.time_fs[changed], level.value[changed].astype(float)
+        first, after = (int(np.searchsorted(time_fs, limit_fs)) for limit_fs in (chosen.start_fs, chosen.end_fs))
+        if first and (first == len(time_fs) or time_fs[first] > chosen.start_fs):
+            first -= 1
+        time_fs, value = np.maximum(time_fs[first:after], chosen.start_fs), value[first:after]
+        found.append(make_counters({"track": np.full(len(value), track), "time_fs": time_fs, "value": value}))
+    return polars.concat(found)
 
 
 def count_over_time(

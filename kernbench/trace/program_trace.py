@@ -1,7 +1,8 @@
 """The trace of a run of a device program: its op log as slices, its transfers as flows, its counters and its critical path.
 
 Each row of the op log is a slice on the track of its part. A transfer has a slice "data" within its row, while its data are on
-the way, an instant on the track of its other end, and a flow from the one to the other in the direction of the data.
+the way, an instant on the track of its other end, and a flow from the one to the other in the direction of the data. Where a
+cause is noted, a flow leads from it to what waited for it in another thread.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import numpy as np
 
 from kernbench.oplog.log import LogRows
 from kernbench.oplog.transfers import Transfers, find_transfers
-from kernbench.trace.counters import count_over_time
+from kernbench.program.ops import NONE
+from kernbench.trace.counters import Level, count_over_time, list_levels
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
 from kernbench.trace.parts import RUN, PartTracks, list_track_paths
 from kernbench.trace.tables import (
@@ -63,10 +65,13 @@ class RunToTrace(NamedTuple):
     end_fs: int
     path: Sequence[Piece] = ()  # its critical path
     launches: Sequence[Span] = ()
+    levels: Sequence[Level] = ()
 
 
 def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
     """The trace of a run. Errors: InputError for a filter that names a part which the machine lacks."""
+    import polars
+
     machine = run.program.machine
     chosen.check(machine)
     tracks = TrackTable()
@@ -75,23 +80,26 @@ def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
     counters = make_counters()
     if COUNTERS in chosen.kinds:
         counters = count_over_time(run.program, run.times, run.end_fs, chosen, parts, tracks)
+        if run.levels and not chosen.parts:
+            levels = list_levels(run.levels, chosen, tracks, tracks.find(RUN, PROCESS))
+            counters = polars.concat([counters, levels])
     return Trace(tracks, _trace_chunks(run, chosen, parts, tracks), counters)
 
 
 def _trace_chunks(run: RunToTrace, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable) -> Iterator[Chunk]:
     """What concerns the whole run, then the op log a part at a time."""
     yield Chunk(_trace_whole_run(run, chosen, tracks), make_flows(NO_ROWS, NO_ROWS), 0)
-    log = LogRows.of(run.program, run.times.start_fs, run.times.end_fs)
+    log, arrows = LogRows.of(run.program, run.times.start_fs, run.times.end_fs), _list_arrows(run.program)
     for first in range(0, max(len(log.row), 1), ROWS):  # an empty log is one chunk, which ends what is open
         after = log.row[first + ROWS : first + ROWS + 1]
         until_fs = int(run.times.start_fs[after[0]]) if len(after) else ENDLESS
-        yield Chunk(*_trace_rows(run, log, first, chosen, parts), until_fs)
+        yield Chunk(*_trace_rows(run, log, arrows, first, chosen, parts), until_fs)
 
 
 def _trace_rows(
-    run: RunToTrace, rows: LogRows, first: int, chosen: TraceFilter, parts: PartTracks
+    run: RunToTrace, rows: LogRows, arrows: np.ndarray, first: int, chosen: TraceFilter, parts: PartTracks
 ) -> tuple[polars.DataFrame, polars.DataFrame]:
-    """The slices of some rows of the op log and of their transfers, and their flows."""
+    """The slices of some rows of the op log and of their transfers, their flows, and those of `arrows` among them."""
     import polars
 
     program, times = run.program, run.times
@@ -119,7 +127,24 @@ def _trace_rows(
     )
     found = find_transfers(program, times, row)
     more, flows = trace_transfers(program, own, log["component"], found, parts)
-    return polars.concat([own, more], how="diagonal"), flows
+    return polars.concat([own, more], how="diagonal"), polars.concat([flows, _draw_arrows(arrows, row, times)])
+
+
+def _list_arrows(program: Program) -> np.ndarray:
+    """int64[arrow, 2] rows of the op table: a cause that is noted, and what waited for it in another thread."""
+    thread = program.op_thread
+    found = [(cause.shown, row) for row, cause in program.causes.items() if cause.shown != NONE]
+    arrows = np.array(found, np.int64).reshape(-1, 2)
+    return arrows[thread[arrows[:, 0]] != thread[arrows[:, 1]]]
+
+
+def _draw_arrows(arrows: np.ndarray, row: np.ndarray, times: Times) -> polars.DataFrame:
+    """The flows of arrows between slices of int64[slice] rows; a flow leads to what begins later."""
+    begins = times.start_fs[arrows]
+    ends = arrows[(begins[:, 0] < begins[:, 1]) & np.isin(arrows, row).all(axis=1)]
+    order = np.argsort(row)
+    source, target = order[np.searchsorted(row, ends, sorter=order)].T
+    return make_flows(source, target)
 
 
 def _unless(column: polars.Expr, empty: int | str) -> polars.Expr:

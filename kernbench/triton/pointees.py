@@ -19,7 +19,7 @@ _LEAST = 1 << 32  # of an address
 
 
 class _Nothing:
-    """The tensor of torch where there is no torch."""
+    """The class of tensors where torch is not installed."""
 
 
 def find_pointees(args: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How busy the parts of a run's machine were over time, and what power they drew, from the tables that the run left."""
+"""How busy the parts of a run's machine were over time, from the tables that the run left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.energy.power import AJ_PER_W_FS
 from kernbench.oplog.bins import Bins, fit, rounded
 from kernbench.trace.use import Held, Moved, make_sparse, set_beside, spread_held, spread_moved, spread_waiting
 
@@ -58,41 +57,6 @@ def make_busy(
             "queued": queued[here].astype(np.float32),
             "bytes": nbytes[here].astype(np.float32),
         }
-    )
-
-
-def make_power(
-    log: polars.DataFrame,
-    transfers: polars.DataFrame,
-    rows: polars.DataFrame,
-    energies: polars.DataFrame,
-    bins: Bins,
-    of: str,
-) -> polars.DataFrame:
-    """Rows of a "place" or a "part", whatever `of` is, and of `window` and `watts`: the mean dynamic power of the window.
-
-    `log` needs start_fs and end_fs; the others are tables of `runs.view_tables`. Errors: as `make_busy`.
-    """
-    import polars
-
-    names = energies[of].unique().sort()
-    column = energies.select(polars.col(of).replace_strict(names, polars.int_range(len(names), eager=True)))[
-        of
-    ].to_numpy()
-    kind = energies["kind"].to_numpy()
-    shape = 1 + int(max(kind.max(initial=0), rows["kind"].to_numpy().max(initial=0))), len(names)
-    counted = make_sparse(kind, column, energies["aj"].to_numpy(), shape)
-    start_fs, end_fs = (log[name].to_numpy().copy() for name in ("start_fs", "end_fs"))
-    whole = transfers.group_by("row", maintain_order=True).agg(
-        polars.col("leave_fs").first(), polars.col("arrive_fs").max()
-    )
-    moved = whole["row"].to_numpy()
-    start_fs[moved], end_fs[moved] = whole["leave_fs"].to_numpy(), whole["arrive_fs"].to_numpy()
-    spent = bins.spread(start_fs, end_fs, np.ones(len(log)), rows["kind"].to_numpy().astype(np.int64), counted)
-    watts = rounded(spent / (bins.length_fs[:, None] * float(AJ_PER_W_FS)))
-    window, at = np.nonzero(watts > 0)
-    return polars.DataFrame(
-        {of: names.gather(at), "window": window.astype(np.int32), "watts": watts[window, at].astype(np.float32)}
     )
 
 

@@ -16,24 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, shorten
 from kernbench.report.pages.arrow import to_arrow
-from kernbench.runs.file_names import (
-    ENERGIES,
-    HELD,
-    LINKS,
-    MACHINE,
-    NODES,
-    OP_LOG,
-    PARTS,
-    PATH,
-    ROW_ENERGIES,
-    SERVICES,
-    TRANSFERS,
-)
+from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.trace.parts import list_track_paths, split_path
 from kernbench.units import FS_PER_NS
-from kernbench.web.busy_view import list_bins, make_busy, make_power
+from kernbench.web.busy_view import list_bins, make_busy
 from kernbench.web.codes import number_texts
 from kernbench.web.sources import RunSource
 
@@ -53,8 +41,6 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {  # files by what is made of them
     "path": (PATH,),
     "path_parts": (PATH, TRANSFERS, SERVICES),
     "busy": (OP_LOG, PARTS, HELD, TRANSFERS, SERVICES),
-    "power": (OP_LOG, TRANSFERS, ROW_ENERGIES, ENERGIES),
-    "power_parts": (OP_LOG, TRANSFERS, ROW_ENERGIES, ENERGIES),
 }
 Found = TypeVar("Found")
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
@@ -81,8 +67,6 @@ class RunView:
             "path": self._make_path,
             "path_parts": self._make_path_parts,
             "busy": self._make_busy,
-            "power": lambda: self._make_power("place"),
-            "power_parts": lambda: self._make_power("part"),
         }
 
     @property
@@ -265,12 +249,6 @@ class RunView:
         bins = list_bins(_find_end(self._read_json(RESULT)))
         held, parts, transfers, services = (self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES))
         return make_busy(log, held, parts, transfers, services, bins)
-
-    def _make_power(self, of: str) -> polars.DataFrame:
-        log = self._read(OP_LOG, ["start_fs", "end_fs"])
-        bins = list_bins(_find_end(self._read_json(RESULT)))
-        transfers, rows, energies = (self._read(file) for file in (TRANSFERS, ROW_ENERGIES, ENERGIES))
-        return make_power(log, transfers, rows, energies, bins, of)
 
     def _sort_parts(self, names: list[str]) -> list[str]:
         """Parts in the order of the machine, then by name; parts of a part after it."""

@@ -156,4 +156,4 @@ def test_a_tab_imports_neither_numpy_nor_models_once_fields_are_known() -> None:
         " [name for name in ('numba', 'numpy', 'pydantic', 'polars', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=ROOT)
-    assert done.stdout == "14 []\n", done.stderr
+    assert done.stdout == "15 []\n", done.stderr

@@ -212,7 +212,7 @@ ONE_KIND = (
         (["-t", "mesh_8x8", "--flow", "0:1:1", "--set", "link_gb=1"],
          "unknown topology field 'link_gb'; did you mean 'link_gbs'? Known: acknowledged, allocator, "
          "allocator_iterations, buffer_flits, credit_ns, dateline, description, ejection_ns, endpoint_gbs, family, "
-         "flit_bytes, flow_control and 48 more"),
+         "flit_bytes, flow_control and 49 more"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_sent_leaves_no_files(

@@ -19,6 +19,7 @@ ROUND = {
     "pe_math.energy.element_16_pj": "1 pJ",
     "pe_tcm.energy.read_byte_pj": "2 pJ/B",
     "pe_tcm.energy.write_byte_pj": "2 pJ/B",
+    "pe_tcm.silicon.size_mib": "16 MiB",
     "noc.energy.byte_pj": "1 pJ/B",
     "io_noc.energy.byte_pj": "1 pJ/B",
     "ucie.energy.crossing_byte_pj": "0.5 pJ/bit",

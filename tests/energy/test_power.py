@@ -83,7 +83,9 @@ def test_power_is_the_same_in_every_mode() -> None:
     given: dict[str, dict[str, Any]] = {"flit": {"mode": "flit"}, "hybrid": {"mode": "hybrid"}, "live": {"live": True}}
     runs = (kernbench.run("matmul-composite", topology="tiny", **how) for how in given.values())
     flit, hybrid, live = (run.energy().power() for run in runs)
-    assert flit.dynamic_aj == hybrid.dynamic_aj == live.dynamic_aj
+    assert flit.dynamic_aj == hybrid.dynamic_aj
+    for part, each in hybrid.dynamic_aj.items():  # live, rows are in another order
+        assert live.dynamic_aj[part] == pytest.approx(each, rel=1e-9, abs=1e-6 * sum(each) / len(each))
     assert flit.static_aj == hybrid.static_aj == live.static_aj
 
 

@@ -108,6 +108,15 @@ def test_energies_go_with_the_root_of_the_node_and_areas_with_it() -> None:
     assert at_5.parts["hbm"] == at_7.parts["hbm"]
 
 
+def test_prices_of_a_scratchpad_go_with_the_root_of_its_size() -> None:
+    """1.75 pJ/B of 1 MiB are 7 of 16 MiB, and 9.9 of the 32 MiB of a cube's SRAM."""
+    prices = load_machine("sip_2x4x4", {"parts.technology": "technology_7nm"}).prices
+    assert prices.find("pe_tcm", "read_byte") == 7_000_000
+    assert prices.find("sram", "read_byte") == round(1_750_000 * 32**0.5)
+    small = load_machine("sip_2x4x4", {"parts.technology": "technology_7nm", "pe_tcm.bytes": "4 MiB"}).prices
+    assert small.find("pe_tcm", "write_byte") == 3_500_000
+
+
 def test_an_area_goes_with_the_rate_and_the_size_of_a_part() -> None:
     base = load_machine("tiny").prices.parts
     twice = load_machine("tiny", {"pe_tcm.bytes": "32 MiB", "pe_gemm.tflops_f16": 16}).prices.parts

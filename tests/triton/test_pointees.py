@@ -1,4 +1,4 @@
-"""Addresses that kernels load and follow: of tensors of a class in the place of that of torch, and of torch if it is there."""
+"""Addresses that kernels load and follow: of tensors of a class in torch's place, and of the real one where it is installed."""
 
 import re
 import sys

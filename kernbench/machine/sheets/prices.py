@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
 from kernbench.machine.dies import DieSize
 from kernbench.machine.price_list import AJ_PER_PJ, NW_PER_MW, UM2_PER_MM2, UM_PER_MM, PartPrices, PriceList, area_um2
+from kernbench.parts.memory import MIB
 from kernbench.parts.part import Part
 from kernbench.parts.prices import Prices, Silicon
 from kernbench.parts.technology import Technology, scale
@@ -46,6 +48,7 @@ def _price(name: str, part: Part, standard: type[Part], technology: Technology |
         energy_times, area_times = scale(silicon.node_nm, technology.node_nm) if technology else (1.0, 1.0)
     except ValueError as error:
         raise InputError(f"{name}.silicon.node_nm: {error}") from None
+    energy_times *= _size_times(silicon.size_mib, part)
     given = {
         action: getattr(prices, f"{action}_pj", None) for action in (*actions, *(prices.actions() if prices else ()))
     }
@@ -68,6 +71,12 @@ def _price(name: str, part: Part, standard: type[Part], technology: Technology |
         memory_bytes=part.memory_bytes(),
         bought=silicon.bought,
     )
+
+
+def _size_times(size_mib: float | None, part: Part) -> float:
+    """What the prices of a scratchpad are multiplied by at its size: its wires grow with the side, the root of the area."""
+    size = part.size_bytes()
+    return sqrt(size / MIB / size_mib) if size and size_mib else 1.0
 
 
 def _actions(standard: type[Part]) -> list[str] | None:

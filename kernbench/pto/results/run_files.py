@@ -1,4 +1,4 @@
-"""The run of a task graph as `kernbench run` keeps one: figures, explanation, and the files that the viewer shows it from."""
+"""The run of a task graph as `kernbench run` keeps one: figures, explanation, trace, and the files that the viewer shows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kernbench.oplog.critical import find_critical_path
 from kernbench.oplog.queueing import find_queueing
+from kernbench.pto.results.record import Occupancy
+from kernbench.pto.results.runtime_rows import BLOCK_KIND, CONTROL
 from kernbench.pto.results.summary import summarise
 from kernbench.runs.explanation import Explanation, energy_of
 from kernbench.runs.files import RunToKeep, times_of, write_run
 from kernbench.runs.metrics import run_metrics
+from kernbench.runs.trace import write_run_trace
+from kernbench.trace.counters import Level
+from kernbench.trace.filters import COUNTERS, PATH
+from kernbench.trace.program_trace import RunToTrace
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -27,6 +35,8 @@ _GROUPS = {  # what-ifs of parts of the runtime: what has time on the path, and 
     "dispatch": ("the schedulers have", "scheduler: "),
     "hand-over": ("hand-overs have", "hand-over "),
 }
+TRACE_KINDS = (CONTROL, BLOCK_KIND, PATH, COUNTERS)  # that filters of traces may name
+_UNITS = {"heap_bytes": "bytes"}  # of levels; those of others are entries
 LEAST_TOLD = 0.1  # of the critical path
 MOST_OF_IT = 0.9  # of what a part that is twice as fast saves if nothing else takes its place on the path
 
@@ -66,6 +76,21 @@ def _measure(outcome: Outcome) -> dict[str, Any]:
         "wall_s": outcome.wall_s,
         **outcome.usage.to_dict(),
     }
+
+
+def write_graph_trace(outcome: Outcome, path: Path, filters: Sequence[str] = ()) -> None:
+    """Write the trace of a finished run for Perfetto, with how full rings, pools and queues were.
+
+    Errors: InputError for a filter, RunError if the disk refuses.
+    """
+    session, table = outcome.whole, np.array(outcome.record.occupancy, np.int64).reshape(-1, len(Occupancy._fields))
+    levels = [
+        Level(name.replace("_", " "), _UNITS.get(name, "entries"), table[:, 0], table[:, at])
+        for at, name in enumerate(Occupancy._fields[1:], 1)
+    ]
+    critical = find_graph_path(outcome)
+    run = RunToTrace(session.program, times_of(session), outcome.end_fs, critical, levels=levels)
+    write_run_trace(run, path, filters, TRACE_KINDS)
 
 
 def explain_graph(outcome: Outcome, what_ifs: WhatIf | None = None, rerun: Rerun | None = None) -> Explanation:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernbench.program.thread import Thread
     from kernbench.pto.launch import Outcome
 
+CONTROL = "control"  # the kind of phases
 BLOCK_KIND = "kernel"  # of blocks in op logs, as of what kernels do
 STARTS, ENDS = "hand-over to a core", "hand-over from a core"
 _IDLE = {ORCHESTRATOR: "wait"}  # what a thread does between two phases; a scheduler polls
@@ -56,7 +57,7 @@ class _RuntimeRows:
         self._server = {name: at for at, name in enumerate(self._device.machine.server_name)}
         self._times: list[tuple[int, int, int]] = []  # issue, start, end of each row that is added
         self._phases: dict[int, tuple[PhaseRow, Thread, int]] = {}  # by the identity of the phase
-        self._blocks: list[tuple[BlockRow, Thread, int]] = []
+        self._blocks: dict[int, tuple[Thread, int]] = {}  # that are added, by the identity of the block
 
     def add_phases(self) -> None:
         """A thread of the program for each of the runtime."""
@@ -67,7 +68,7 @@ class _RuntimeRows:
             processor = find_processor(self._outcome, number)
             thread = self._program.thread(f"{processor}.{thread_name(number)}", find_role(number))
             for row in rows:
-                tag, duration = self._program.tag(row.phase.label), self._duration(row)
+                tag, duration = self._program.tag(row.phase.label, CONTROL), self._duration(row)
                 is_idle = row.phase == Phase.BLOCKED
                 at = thread.delay(duration, tag) if is_idle else thread.exec(self._server[processor], duration, tag=tag)
                 self._phases[id(row)] = row, thread, at
@@ -88,7 +89,7 @@ class _RuntimeRows:
             for row in rows:
                 at = thread.exec(place.server, self._duration(row), tag=self._program.tag(names[row.task], BLOCK_KIND))
                 thread.note(at, {"task": row.task, "block": row.block})
-                self._blocks.append((row, thread, at))
+                self._blocks[id(row)] = thread, at
                 self._times.append((row.dispatch_fs, row.start_fs, row.end_fs))
 
     def close(self) -> int:
@@ -100,10 +101,11 @@ class _RuntimeRows:
                 causes[thread.find_row(at)] = self._wait_of(row, cause)
         before: dict[int, BlockRow] = {}  # by core
         for row in self._record.blocks:
-            causes[self._row_of_core(row, row.first)] = self._start_of(row, before.get(row.core))
+            start = self._start_of(row, before.get(row.core))
+            if id(row) in self._blocks:
+                causes[self._row_of_core(row, row.first)] = start
+            causes[self._shown(row)] = start
             before[row.core] = row
-        for row, thread, at in self._blocks:
-            causes[thread.find_row(at)] = Waited(self._row_of(row.dispatch), row.dispatch_fs, {})
         last = max((row for row in self._record.phases if row.phase == Phase.SHUT_DOWN), key=lambda row: row.end_fs)
         return self._row_of(last)
 
@@ -119,20 +121,21 @@ class _RuntimeRows:
         """What a phase waited for."""
         role, spent = find_role(row.thread), dict[str, int]()
         if row.phase == Phase.BLOCKED:
-            return Waited(self._row_of(cause.by), cause.done_fs, {f"{role}: blocked": row.end_fs - cause.done_fs})
+            spent = {f"{role}: blocked": row.end_fs - cause.done_fs}
+            return Waited(self._row_of(cause.by), cause.done_fs, spent, self._shown(cause.by))
         since_fs = cause.done_fs
         if isinstance(cause.by, BlockRow):
             since_fs = min(cause.seen_fs, row.start_fs)
             spent[ENDS] = since_fs - cause.done_fs
         spent[f"{role}: {_IDLE.get(row.thread, 'poll')}"] = row.start_fs - since_fs
-        return Waited(self._row_of(cause.by), cause.done_fs, spent)
+        return Waited(self._row_of(cause.by), cause.done_fs, spent, self._shown(cause.by))
 
     def _start_of(self, row: BlockRow, before: BlockRow | None) -> Waited:
         """What a core's own start waited for: its dispatch, or that the core ends the block before."""
-        arrival_fs = row.dispatch_fs + self._device.settings.time.doorbell
+        arrival_fs, dispatch = row.dispatch_fs + self._device.settings.time.doorbell, self._row_of(row.dispatch)
         if before is None or before.end_fs <= arrival_fs:
-            return Waited(self._row_of(row.dispatch), row.dispatch_fs, {STARTS: row.start_fs - row.dispatch_fs})
-        return Waited(self._row_of(before), before.end_fs, {STARTS: row.start_fs - before.end_fs})
+            return Waited(dispatch, row.dispatch_fs, {STARTS: row.start_fs - row.dispatch_fs}, dispatch)
+        return Waited(self._row_of(before), before.end_fs, {STARTS: row.start_fs - before.end_fs}, dispatch)
 
     def _row_of(self, by: PhaseRow | BlockRow | None) -> int:
         """The row of the op table of a phase, or that with which a block ended on its core."""
@@ -141,6 +144,15 @@ class _RuntimeRows:
         if by is None or id(by) not in self._phases:
             return NONE
         _, thread, at = self._phases[id(by)]
+        return thread.find_row(at)
+
+    def _shown(self, by: PhaseRow | BlockRow | None) -> int:
+        """The row of the op log of a phase or a block."""
+        if not isinstance(by, BlockRow):
+            return self._row_of(by)
+        if id(by) not in self._blocks:
+            return self._row_of_core(by, by.first + 1)
+        thread, at = self._blocks[id(by)]
         return thread.find_row(at)
 
     def _row_of_core(self, row: BlockRow, at: int) -> int:

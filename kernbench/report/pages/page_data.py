@@ -9,6 +9,7 @@ from kernbench.report.pages.arrow import to_arrow
 from kernbench.report.tables.sweep_tables import MARKS
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import is_bounded, sense_of
+from kernbench.sweep.results.error_bars import HIGH, LOW
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.row import BOUND, COLUMNS, STAMP, VERSUS
 from kernbench.text import plural
@@ -81,7 +82,11 @@ def make_arrow(table: polars.DataFrame, objectives: Sequence[Objective]) -> byte
 
     front = table["key"].is_in(pareto_front(table, objectives)["key"].to_list())
     bounded = is_bounded(table)
-    shown = [name for name in table.columns if name not in UNSHOWN and not name.endswith(BOUND)]
+    bars = [name for name in (LOW, HIGH) if name in table.columns]
+    shown = [name for name in table.columns if name not in (*UNSHOWN, *bars) and not name.endswith(BOUND)]
+    if bars:  # beside what they are the bars of
+        at = shown.index("latency_ns") + 1
+        shown[at:at] = bars
     columns = [column for name in shown if (column := _to_page(table[name])) is not None]
     marks = [_marks_of(table, column.name, bounded) for column in columns] if bounded.any() else []
     own = [table["key"].str.head(KEY_DIGITS).alias(KEY), front.alias(FRONT), bounded.alias(BOUNDED)]

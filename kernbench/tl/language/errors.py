@@ -44,10 +44,20 @@ def fail(problem: str, remedy: str, kind: type[KernelError] = KernelError) -> No
 
 def kernel_line() -> str:
     """file:line of the nearest caller outside this package."""
+    return show_place(kernel_place())
+
+
+def kernel_place() -> tuple[str, int]:
+    """The file and the line of the nearest caller outside this package; no file without one."""
     frame = inspect.currentframe()
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    return "an unknown line" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def show_place(place: tuple[str, int]) -> str:
+    """file:line of a place as of `kernel_place`."""
+    return _place(*place) if place[0] else "an unknown line"
 
 
 def is_own(file: str) -> bool:

@@ -70,7 +70,7 @@ def stages() -> int:
 
 
 def find_pointee(addresses: np.ndarray) -> Pointee:
-    """The tensor in which all of some addresses are. Errors: KernelError if there is none."""
+    """The tensor that has all of some addresses. Errors: KernelError for addresses of no tensor."""
     least, most = int(addresses.min()), int(addresses.max())
     found = next((one for one in _of()[2] if one.start <= least and most < one.start + one.nbytes), None)
     if found is None:

@@ -73,11 +73,12 @@ class Memory:
     def load(self, tensor: int, offsets: Any, mask: Any, other: Any, dtype: np.dtype) -> Any:
         """The elements where the mask holds, and others elsewhere."""
         held, at = self._tensors[tensor], plain(offsets)
-        if mask is None:
+        shape = at.shape if mask is None else np.broadcast_shapes(at.shape, np.shape(mask))
+        if mask is None or np.all(mask):
+            at = np.broadcast_to(at, shape)
             inside(self._names[tensor], held.size, at, "load")
             self._races.read(tensor, held.size, at)
             return held[at].view(dtype) if held.dtype != dtype else held[at]
-        shape = np.broadcast_shapes(at.shape, np.shape(mask))
         found = np.zeros(shape, dtype)
         if other is not None:
             found[...] = np.asarray(other).astype(dtype)

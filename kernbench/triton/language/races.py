@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from kernbench.errors import RunError
-from kernbench.tl.language.errors import kernel_line
+from kernbench.tl.language.errors import kernel_line, kernel_place, show_place
 
-Stamp = tuple[int, int, str]
+Stamp = tuple[int, int, tuple[str, int]]
 
 
 class Races:
@@ -22,7 +22,7 @@ class Races:
 
     def __init__(self, names: list[str], programs: int) -> None:
         self._names, self._programs = names, programs
-        self._stamps: list[Stamp] = [(-1, 0, "")]
+        self._stamps: list[Stamp] = [(-1, 0, ("", 0))]
         self._numbers: dict[Stamp, int] = {self._stamps[0]: 0}
         self._written: dict[int, np.ndarray] = {}
         self._read: dict[int, np.ndarray] = {}
@@ -34,7 +34,7 @@ class Races:
         return self._clocks.setdefault(self.program, {self.program: 1})
 
     def _stamp(self) -> int:
-        stamp = (self.program, self._clock()[self.program], kernel_line())
+        stamp = (self.program, self._clock()[self.program], kernel_place())
         number = self._numbers.get(stamp)
         if number is None:
             number = self._numbers[stamp] = len(self._stamps)
@@ -52,12 +52,12 @@ class Races:
             return
         clock = self._clock()
         for number in np.unique(found):
-            program, epoch, line = self._stamps[number]
+            program, epoch, place = self._stamps[number]
             if number and program != self.program and clock.get(program, 0) < epoch:
                 element = f"element {int(at[found == number][0]):,} of {self._names[tensor]}"
                 raise RunError(
                     f"race: program {self.program} {now} {element} at {kernel_line()}, which program {program} {before} at "
-                    f"{line}; programs run in any order: give each its own elements, or use atomics"
+                    f"{show_place(place)}; programs run in any order: give each its own elements, or use atomics"
                 )
 
     def read(self, tensor: int, size: int, at: np.ndarray) -> None:

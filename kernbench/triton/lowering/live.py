@@ -64,5 +64,5 @@ class LiveRecorder(Recorder):
 
 
 def _seen(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Elements in the type of a pointer of equal bits."""
+    """Elements in the type of a pointer of as many bits."""
     return numbers if numbers.dtype == dtype else numbers.view(dtype)
