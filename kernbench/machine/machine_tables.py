@@ -46,7 +46,9 @@ def tell_machine(machine: Machine) -> dict[str, Any]:
 
 def _tell_part(part: ShownPart) -> dict[str, Any]:
     fields = [
-        {"name": one.name, "value": one.written, "source": one.source, "place": one.short_place} for one in part.fields
+        {"name": one.name, "value": one.written, "source": one.source, "place": one.short_place}
+        for one in part.fields
+        if one.value is not None
     ]
     return {"description": part.description, "sheet": library.show_path(part.sheet), "fields": fields}
 

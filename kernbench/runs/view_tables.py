@@ -4,9 +4,9 @@
 |---|---|
 | machine_nodes, machine_links | each node and link of the machine with all overrides |
 | machine_parts | each part of it that can be busy, with its class `kind` |
-| held_parts | each row of the op log: `part` that it held from start to end, a row of machine_parts, -1 for none |
+| held_parts | each row of the op log: `part` that it held from start to end, of machine_parts, -1: none; its `energy_aj` |
 | transfers | each far end of a transfer: `row` of the op log, `leave_fs` and `arrive_fs` of data, node `far`, `inward` |
-| transfer_services | each part that a kind of transfers passes: `kind`, `part`, and of one transfer `served_fs`, `bytes` |
+| transfer_services | each part that a kind of transfers passes: `kind`, `part`; of one: `served_fs`, `bytes`, `energy_aj` |
 
 Transfers have a `kind` too; `inward` says that data come from `far`, as those of a read. Utilisation over time follows from
 these tables (`kernbench.trace.use`), so a run takes no time for what nobody looks at.
@@ -23,6 +23,7 @@ from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
 from kernbench.oplog.transfers import find_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
+from kernbench.runs.energy_view import ViewEnergy
 from kernbench.runs.file_names import HELD, LINKS, NODES, PARTS, SERVICES, TRANSFERS
 from kernbench.trace.counters import find_held_servers
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from kernbench.machine.machine import Machine
     from kernbench.oplog.causes import Times
+    from kernbench.oplog.utilisation import KindServices
     from kernbench.program.program import Program
 
 
@@ -40,13 +42,15 @@ def make_view_tables(program: Program, times: Times, row: np.ndarray) -> dict[st
 
     machine = program.machine
     kinds = group_transfers(program, times.end_fs >= 0, STRIPE)
+    services = list_services(machine, kinds.kinds)
+    energy = ViewEnergy(program, kinds, services)
     return {
         NODES: make_node_table(machine),
         LINKS: make_link_table(machine),
         PARTS: make_part_table(machine).with_columns(polars.Series("kind", list_parts(machine).kind, polars.String)),
-        HELD: polars.DataFrame({"part": find_held_servers(program)[row]}),
+        HELD: polars.DataFrame({"part": find_held_servers(program)[row], "energy_aj": energy.held(row)}),
         TRANSFERS: _make_transfers(program, times, row, kinds.which[row]),
-        SERVICES: _make_services(machine, kinds.kinds),
+        SERVICES: _make_services(machine, services, energy),
     }
 
 
@@ -69,10 +73,9 @@ def _make_transfers(program: Program, times: Times, row: np.ndarray, kind: np.nd
     )
 
 
-def _make_services(machine: Machine, kinds: np.ndarray) -> polars.DataFrame:
+def _make_services(machine: Machine, services: KindServices, energy: ViewEnergy) -> polars.DataFrame:
     import polars
 
-    services = list_services(machine, kinds)
     full_fs = machine.stations.fs_per_flit[services.station]
     found = polars.DataFrame(
         {
@@ -80,6 +83,7 @@ def _make_services(machine: Machine, kinds: np.ndarray) -> polars.DataFrame:
             "part": (len(machine.server_name) + services.station).astype(np.int32),
             "served_fs": padded_service_fs(services.nbytes, full_fs, machine.flit_bytes) * services.count,
             "bytes": services.nbytes * services.count,
+            "energy_aj": energy.of_service,
         }
     )
     return found.filter(polars.col("bytes") > 0).group_by("kind", "part").sum().sort("kind", "part")

@@ -3,11 +3,12 @@ import type { Machine } from "./machine_data";
 import { formatNumber } from "./points";
 import type { Busy, Parts } from "./run_data";
 
-export const MEASURES = ["utilisation", "queueing", "bytes"] as const;
+export const MEASURES = ["utilisation", "queueing", "bytes", "power"] as const;
 export type Measure = (typeof MEASURES)[number];
 
 const TAKEN: readonly string[] = ["dma_read", "dma_write"]; // classes of parts that are never the bottleneck
 const MOST_TAKEN = 2;
+const RATES: readonly Measure[] = ["bytes", "power"]; // amounts of a window over its length
 
 /** A value of each node and link; NaN where there is none. */
 export interface Values {
@@ -61,10 +62,10 @@ export class BusyTime {
     this.begins = new Int32Array(this.windows + 1);
     for (let row = 0; row < busy.count; row++) this.begins[Math.min(busy.window[row]!, this.windows - 1) + 1]!++;
     for (let window = 0; window < this.windows; window++) this.begins[window + 1]! += this.begins[window]!;
-    this.mosts = { utilisation: 1, queueing: most(busy.queued), bytes: most(busy.bytes) / windowNs };
+    this.mosts = { utilisation: 1, queueing: most(busy.queued), bytes: most(busy.bytes) / windowNs, power: most(busy.energy) / windowNs };
   }
 
-  /** Means over a span: of the busiest part of a node or link, or for queueing and bytes the sum over its parts. */
+  /** Means over a span: of the busiest part of a node or link, or for all but utilisation the sum over its parts. */
   means(measure: Measure, span: Span): Values {
     const parts = this.meansOfParts(measure, span);
     const found = { node: new Float64Array(this.machine.names.length), link: new Float64Array(this.machine.source.length) };
@@ -118,7 +119,7 @@ export class BusyTime {
     const found = new Float64Array(this.windows);
     const own = new Uint8Array(this.parts.name.length);
     this.parts[where].forEach((place, part) => (own[part] = place === at ? 1 : 0));
-    const unit = measure === "bytes" ? this.windowNs : 1;
+    const unit = RATES.includes(measure) ? this.windowNs : 1;
     for (let window = 0; window < this.windows; window++) {
       for (let row = this.begins[window]!; row < this.begins[window + 1]!; row++) {
         if (own[this.busy.part[row]!]) found[window] = add(measure, found[window]!, column[row]! / unit);
@@ -131,7 +132,7 @@ export class BusyTime {
   scale(measure: Measure): Scale {
     const most = this.mosts[measure] || 1;
     if (measure !== "queueing") {
-      const format = measure === "bytes" ? formatRate : formatShare;
+      const format = measure === "bytes" ? formatRate : measure === "power" ? formatPower : formatShare;
       return { most, place: (value) => Math.min(Math.sqrt(value / most), 1), value: (place) => place * place * most, format };
     }
     const whole = Math.log1p(most); // few wait for most parts, and many for some
@@ -158,7 +159,7 @@ export class BusyTime {
     const column = this.column(measure);
     const sums = new Float64Array(this.parts.name.length);
     for (let row = this.begins[first]!; row < this.begins[last]!; row++) sums[this.busy.part[row]!]! += column[row]!;
-    const windows = (last - first) * (measure === "bytes" ? this.windowNs : 1);
+    const windows = (last - first) * (RATES.includes(measure) ? this.windowNs : 1);
     return sums.map((sum) => sum / windows);
   }
 
@@ -167,12 +168,19 @@ export class BusyTime {
   }
 
   private column(measure: Measure): Float32Array {
-    return measure === "utilisation" ? this.busy.utilisation : measure === "queueing" ? this.busy.queued : this.busy.bytes;
+    const { utilisation, queued, bytes, energy } = this.busy;
+    return { utilisation, queueing: queued, bytes, power: energy }[measure];
   }
 }
 
 function formatRate(bytesInNs: number): string {
   return `${formatNumber(Number(bytesInNs.toPrecision(3)))} GB/s`;
+}
+
+/** Power in aJ a ns, which are nW. */
+export function formatPower(nanowatts: number): string {
+  const [unit, size] = ([["W", 1e9], ["mW", 1e6], ["µW", 1e3]] as const).find(([, size]) => nanowatts >= size) ?? (["nW", 1] as const);
+  return `${formatNumber(Number((nanowatts / size).toPrecision(3)))} ${unit}`;
 }
 
 function formatShare(share: number): string {

@@ -4,7 +4,7 @@ import type { Busiest, BusyTime, Measure, Scale, Span } from "./busy";
 import { Bar } from "./explain_parts";
 
 const MOST = 10;
-const TITLES: Record<Measure, string> = { utilisation: "Busiest", queueing: "Longest queues", bytes: "Most bytes" };
+const TITLES: Record<Measure, string> = { utilisation: "Busiest", queueing: "Longest queues", bytes: "Most bytes", power: "Most power" };
 
 interface BusiestProps {
   busy: BusyTime;

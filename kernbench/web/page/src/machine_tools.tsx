@@ -9,11 +9,12 @@ import type { RunSettings } from "./route";
 const STEP_MS = 80;
 const SETTLE_MS = 250; // browsers allow few changes of the address in a second
 const WIDTHS = [1, 4, 16, 64];
-const WORDS: Record<Look["by"], string> = { utilisation: "utilisation", queueing: "queueing", bytes: "bytes", function: "function of parts" };
+const WORDS: Record<Look["by"], string> = { utilisation: "utilisation", queueing: "queueing", bytes: "bytes", power: "power", function: "function of parts" };
 const TELLS: Record<Measure, string> = {
   utilisation: "busy, of the busiest of a node or link",
   queueing: "jobs and transfers that wait for a part",
   bytes: "data through a part or link",
+  power: "dynamic power of a part or link",
 };
 
 export interface Playing {
@@ -203,7 +204,7 @@ export function Told({ busy, measure, scale, span, where, at }: ToldProps) {
   return (
     <div class="told">
       <span>
-        <strong>{scale.format(Number.isNaN(value) ? 0 : value)}</strong> {measure === "utilisation" ? "busy" : measure === "queueing" ? "waiting" : "passed"}, at most{" "}
+        <strong>{scale.format(Number.isNaN(value) ? 0 : value)}</strong> {measure === "utilisation" ? "busy" : measure === "queueing" ? "waiting" : measure === "power" ? "drawn" : "passed"}, at most{" "}
         {scale.format(most)}
       </span>
       <svg viewBox={`0 0 ${WIDE} ${HIGH}`} role="img" aria-label={`${measure} over the run`}>

@@ -76,6 +76,7 @@ export interface Busy {
   utilisation: Float32Array; // of all slots
   queued: Float32Array; // how many jobs and transfers waited, on average
   bytes: Float32Array;
+  energy: Float32Array; // in aJ; 0 in runs of earlier versions
 }
 
 const make = {
@@ -121,6 +122,7 @@ const make = {
     utilisation: singles(table, "utilisation"),
     queued: singles(table, "queued"),
     bytes: singles(table, "bytes"),
+    energy: singles(table, "energy"),
   }),
 };
 
