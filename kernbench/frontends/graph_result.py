@@ -14,6 +14,7 @@ from kernbench.pto.results.run_files import explain_graph, write_graph_run, writ
 from kernbench.pto.results.summary import Summary, occupancy_table, summarise
 from kernbench.pto.results.what_if import find_what_ifs
 from kernbench.runs.explanation import is_long
+from kernbench.runs.files import tell_energy
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.result import RunResult
 from kernbench.units import FS_PER_NS
@@ -107,7 +108,7 @@ class GraphResult(RunResult):
 
         names = {"summary": "summary.json", "occupancy": "occupancy.parquet"}
         explanation = explanation or replace(explain_graph(outcome), what_if=what_if)
-        files = write_graph_run(outcome, told, explanation, out, write)
+        files = write_graph_run(outcome, told, explanation, out, write, tell_energy(self))
         return {name: str(out / file) for name, file in names.items()} | files
 
     def write_trace(self, path: str | Path, filters: Sequence[str] = ()) -> None:

@@ -47,14 +47,15 @@ def write_graph_run(
     explanation: Explanation,
     out: Path,
     write_more: Callable[[Path], object],
+    energy: Mapping[str, Any],
 ) -> dict[str, str]:
     """Write the files of a run, and those of `write_more`, into a directory; returns where they are, by what they are.
 
-    `told` is what the run was, in JSON's types: bench, topology, parameters, overrides, mode and so on. Errors: RunError if the
-    disk refuses.
+    `told` is what the run was, in JSON's types: bench, topology, parameters, overrides, mode and so on; `energy` is as
+    of `RunToKeep`. Errors: RunError if the disk refuses.
     """
     summary = {**told, **_measure(outcome), "explain": explanation.to_dict()}
-    return write_run(RunToKeep(outcome.whole, summary, explanation.path, explanation), out, write_more)
+    return write_run(RunToKeep(outcome.whole, summary, explanation.path, explanation, energy), out, write_more)
 
 
 def find_graph_path(outcome: Outcome) -> tuple[Piece, ...]:

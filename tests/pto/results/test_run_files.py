@@ -27,7 +27,7 @@ BACKENDS = ("tensormap_and_ringbuffer", "aicpu_build_graph", "host_build_graph")
 
 def keep(outcome: Outcome, out: Path) -> tuple[dict[str, Any], polars.DataFrame, polars.DataFrame]:
     """What is kept of a run: its result, its op log with the numbers of rows, its critical path."""
-    write_graph_run(outcome, {"bench": "graph"}, explain_graph(outcome), out, lambda _: None)
+    write_graph_run(outcome, {"bench": "graph"}, explain_graph(outcome), out, lambda _: None, {})
     log = (
         read_sealed_parquet(out / "oplog.parquet")
         .with_row_index("row")

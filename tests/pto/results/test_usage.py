@@ -49,5 +49,5 @@ def test_a_run_finds_its_bottleneck_once_for_all_that_is_said_of_it(tmp_path, mo
     monkeypatch.setattr(usage, "find_bottlenecks", lambda *given: found.append(1) or real(*given))
     outcome = run([{"id": 0, "core": "aiv", "duration_us": 1}])
     told = outcome.usage.to_dict()
-    write_graph_run(outcome, told, explain_graph(outcome), tmp_path / "run", lambda _: None)
+    write_graph_run(outcome, told, explain_graph(outcome), tmp_path / "run", lambda _: None, {})
     assert len(found) == 1
