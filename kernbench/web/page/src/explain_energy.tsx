@@ -33,7 +33,7 @@ const AJ_PER_W_NS = 1e9;
 const MOST_PARTS = 6; // with an area of their own
 const OTHERS = "others";
 const STATIC = "static";
-const NO_PART = "(dies, where no part is)";
+export const NO_PART = "(dies, where no part is)";
 const NO_LINE = "(no kernel: host and launches)";
 const UNITS = [["J", 1e18], ["mJ", 1e15], ["µJ", 1e12], ["nJ", 1e9], ["pJ", 1e6], ["fJ", 1e3]] as const;
 
