@@ -18,6 +18,7 @@ SUFFIXES = {
     "benches": ".py",
     "benches/ccl": ".py",
     "benches/pto": ".py",
+    "benches/workloads": ".yaml",
 }
 _WITHIN = {"sweeps": ("sweeps", "sweeps/pto")}  # the folders of a kind that has several
 CODE = (
@@ -138,4 +139,5 @@ _SINGULAR = {
     "benches": "bench",
     "benches/ccl": "collective algorithm",
     "benches/pto": "bench of task graphs",
+    "benches/workloads": "network",
 }

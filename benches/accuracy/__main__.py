@@ -36,7 +36,11 @@ def run(arguments: list[str]) -> int:
         print(f"mean errors rose: {'; '.join(risen)}", file=sys.stderr)
     if check:
         return int(bool(risen))
-    merged: Record = {kind: {**known[kind], **found[kind]} for kind in ("families", "approximations")}
+    orders = {"families": FAMILIES, "approximations": APPROXIMATIONS}
+    merged: Record = {
+        kind: {one.name: both[one.name] for one in order if one.name in (both := {**known[kind], **found[kind]})}
+        for kind, order in orders.items()
+    }
     write(merged)
     write_page(merged)
     print(f"{REFERENCE} and {PAGE} hold these figures now")

@@ -70,7 +70,7 @@ def _section(family: Family, found: dict[str, Any]) -> str:
         f"*Compared:* {family.compared}, with {family.against}. *Repeat:* `{family.command}`.",
         f"{found['points']} points: mean error {_share(found['mean'])}, median {_share(found['median'])}, worst "
         f"{_share(found['worst'])}; {_share(found['ordered'])} of pairs in order.{_tell_data(family, found)}",
-        f"![Errors of {family.title.lower()}]({image_of(family).as_posix()})",
+        f"![{family.title}: how many cases have which error]({image_of(family).as_posix()})",
         _outliers(family, found),
         f"*Not known:* {family.unknown}",
     ]

@@ -12,6 +12,7 @@ from kernbench.errors import InputError, KernBenchError
 from kernbench.frontends import (
     benches,
     measured_graphs,
+    networks,
     tanto_programs,
     task_graphs,
     traffic,
@@ -30,6 +31,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
     for one in (
         task_graphs.FRONT_END,
         measured_graphs.FRONT_END,
+        networks.FRONT_END,
         tanto_programs.FRONT_END,
         traffic.FRONT_END,
         triton_files.FRONT_END,

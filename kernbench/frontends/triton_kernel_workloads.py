@@ -23,7 +23,7 @@ from kernbench.runs.bench import Bench
 from kernbench.schema.scalars import Scalar
 from kernbench.triton.cuda_on_cpu import cuda_on_cpu
 from kernbench.triton.kernel_arguments import KernelArguments, TensorText
-from kernbench.triton.language.jit import JITFunction
+from kernbench.triton.language.jit import Kernel
 from kernbench.triton.language.modules import importable
 from kernbench.triton.torch_placeholder import torch_unless_installed
 from kernbench.triton.whole_file import Launch
@@ -148,12 +148,12 @@ class TritonKernelWorkload(TritonWorkload):
         reader = KernelArguments(self.owner, {}, frozenset())
         return reader.numbers("the grid", text, names)
 
-    def _load(self) -> JITFunction:
+    def _load(self) -> Kernel:
         with ExitStack() as stack:
             for block in (importable(), cuda_on_cpu(), torch_unless_installed()):
                 stack.enter_context(block)
             found = getattr(execute(self.of.file, "triton", "Triton file"), self.declared.name, None)
-        if not isinstance(found, JITFunction):
+        if not isinstance(found, Kernel):
             raise InputError(f"{self.owner} is no kernel of its module; give one that stands at its top")
         return found
 

@@ -16,7 +16,7 @@ from kernbench.runs.recording import RecordingDevice
 from kernbench.triton.device_facts import DeviceFacts
 from kernbench.triton.host_arrays import HostMemory, is_tensor, spanned, whole_storage
 from kernbench.triton.language.descriptor import TensorDescriptor
-from kernbench.triton.language.jit import KernelOnGrid, Launcher
+from kernbench.triton.language.launches import KernelOnGrid, Launcher
 from kernbench.triton.pointees import find_pointees
 from kernbench.triton.whole_file import Launch, compute
 from kernbench.units import FS_PER_NS

@@ -86,6 +86,11 @@ class Waited(NamedTuple):
     spent_fs: Mapping[str, int]
     shown: int  # the row that op logs and traces have as the cause: this one, or one that it ends
 
+    def moved(self, place: np.ndarray) -> Waited:
+        """The same where rows are at other places: int64[row]."""
+        row, shown = (NONE if at == NONE else int(place[at]) for at in (self.row, self.shown))
+        return self._replace(row=row, shown=shown)
+
 
 class Program:
     """A device program for one machine."""
@@ -152,10 +157,7 @@ class Program:
         other._token_start.append(place[self.token_start])
         other._token_end.append(other.token_start + self.token_end - self.token_start)
         other.plan_rows = place[np.array(self.plan_rows, np.int64)].tolist()
-        other.causes = {
-            int(place[row]): cause._replace(row=int(place[cause.row]), shown=int(place[cause.shown]))
-            for row, cause in self.causes.items()
-        }
+        other.causes = {int(place[row]): cause.moved(place) for row, cause in self.causes.items()}
         other.checked_rows, other.checked_entries, other.checked_sizes = 0, 0, ()
         first = np.searchsorted(thread[order], np.arange(len(self.threads)))
         other.threads = [thread.at(at) for thread, at in zip(self.threads, first.tolist(), strict=True)]

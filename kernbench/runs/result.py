@@ -102,6 +102,9 @@ class RunResult:
     kernel_launches: tuple[
         Mapping[str, Any], ...
     ] = ()  # of Triton files and kernels: kernel, line, grid, ns, arguments
+    network: Mapping[str, Any] | None = (
+        None  # of networks: the step, its parts and its least, as of `workloads.sip.answer`
+    )
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
     dynamic_aj: int | None = None  # None: no sheet of the machine has a price
     static_aj: int | None = None
@@ -122,6 +125,21 @@ class RunResult:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def step_ns(self) -> float | None:
+        """Of a network: the time of a step of all its layers."""
+        return None if self.network is None else self.network["step_ns"]
+
+    @property
+    def tokens_s(self) -> float | None:
+        """Of a network: tokens a second of all its sequences."""
+        return None if self.network is None else self.network["tokens_s"]
+
+    @property
+    def user_tokens_s(self) -> float | None:
+        """Of a network: tokens a second of one sequence."""
+        return None if self.network is None else self.network["user_tokens_s"]
 
     def __copy__(self) -> RunResult:
         return self  # nothing of it changes

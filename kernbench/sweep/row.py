@@ -19,6 +19,9 @@ COLUMNS: dict[str, type] = {
     "pe_exec_ns": float,  # launch barrier → last PE has finished
     "lower_ns": float,  # bounds of the latency, where there were no events
     "upper_ns": float,
+    "step_ns": float,  # of a network: a step of all layers
+    "tokens_s": float,  # of all sequences
+    "user_tokens_s": float,  # of one sequence
     "bottleneck": str,  # the kind of part that is busiest
     "bottleneck_part": str,  # the busiest of that kind
     "bottleneck_utilisation": float,  # 0 … 1

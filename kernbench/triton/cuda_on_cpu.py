@@ -15,7 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 from kernbench.triton.device_facts import REGISTERS, WARP, device_facts
-from kernbench.triton.language.jit import launched_ns
+from kernbench.triton.language.launches import launched_ns
 from kernbench.triton.language.testing import NS_PER_MS
 
 
@@ -30,13 +30,35 @@ def cuda_on_cpu() -> Iterator[None]:
 
     class OnCPU(mode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return _on_cpu(torch, func, args, kwargs or {})
+            kwargs = kwargs or {}
+            if func is torch.Tensor.backward:
+                kwargs["grad_tensors"] = kwargs.pop("gradient", None)
+                return self._differentiate(torch.autograd.backward, *args, **kwargs)
+            if func in (torch.autograd.backward, torch.autograd.grad):
+                return self._differentiate(func, *args, **kwargs)
+            return _on_cpu(torch, func, args, kwargs)
+
+        def _differentiate(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            """Go backwards within this mode, since functions of the file are called on the way."""
+            with patch.object(torch.autograd, "has_torch_function", lambda _: False), self:
+                return func(*args, **kwargs)
 
     with ExitStack() as stack:
         for name, value in _cuda().items():
             stack.enter_context(patch.object(torch.cuda, name, value, create=True))
+        stack.enter_context(patch.object(torch, "Generator", _generator(torch)))
         stack.enter_context(OnCPU())
         yield
+
+
+def _generator(torch: Any) -> type:
+    """The class of generators of random numbers, for a device named cuda too."""
+
+    class Generator(torch.Generator):
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return super().__new__(cls, _place(torch, device))
+
+    return Generator
 
 
 def _on_cpu(torch: Any, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -55,8 +77,6 @@ def _on_cpu(torch: Any, func: Callable[..., Any], args: Any, kwargs: dict[str, A
     kwargs.pop("pin_memory", None)
     if func is torch.Tensor.to:
         args = (args[0], *(_place(torch, one) for one in args[1:]))
-    if name == "Generator":
-        args = ()
     return func(*args, **kwargs)
 
 

@@ -28,6 +28,8 @@ def is_tensor(value: Any) -> bool:
 
 def type_of(value: Any) -> dtype:
     """The type of a tensor's elements. Errors: InputError for one that Triton does not have."""
+    if isinstance(value.dtype, dtype):
+        return value.dtype
     name = str(value.dtype).removeprefix("torch.")
     if name not in _NAMES:
         raise InputError(f"a kernel of Triton got a tensor of {name}; give one of {', '.join(sorted(_NAMES))}")

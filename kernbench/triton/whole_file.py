@@ -19,7 +19,7 @@ from kernbench.library import show_path
 from kernbench.tl.language.errors import raising_line
 from kernbench.triton.cuda_on_cpu import cuda_on_cpu
 from kernbench.triton.host_arrays import HostMemory, is_tensor, spanned
-from kernbench.triton.language.jit import Bound, KernelOnGrid, Launcher, launching
+from kernbench.triton.language.launches import Bound, KernelOnGrid, Launcher, launching
 from kernbench.triton.language.memory_of_launch import Memory
 from kernbench.triton.language.modules import importable
 from kernbench.triton.pointees import find_pointees

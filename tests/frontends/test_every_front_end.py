@@ -28,9 +28,11 @@ from kernbench.web.sources import Sources
 from tests.pto.graphs import random_graph
 from tests.tanto.support import COPY_IN, COPY_OUT, buffer, kernel, pipe
 from tests.trace.decoded import decode
+from tests.workloads.configs import decoder
 
 Capture = pytest.CaptureFixture[str]
 
+SMALL = {"description": "a small Llama", "source": "made up", "config": decoder("llama", "64/2/4/2/16/128/256")}
 NO_PROGRAM = (
     "'uniform' is a pattern of traffic, without a program to run; kernbench probe --pattern uniform sends it, "
     "and kernbench sweep uniform varies it"
@@ -96,6 +98,7 @@ CASES = {
         typed="k.py:", kind="triton-kernel",
         refused={"listed": "a Triton kernel is a file (.py) without a name to list; kernbench show FILE shows one"},
     ),
+    "network": Case("small", "tiny", ("batch=2", "context=9"), "batch=1,2", "smal", "network"),
     "traffic": Case(
         "uniform", "mesh_8x8", ("window=100",), "load=0.1,0.2", "unif", "pattern",
         refused=dict.fromkeys(("run", "explained", "what_if", "traced", "repeated"), NO_PROGRAM),
@@ -126,6 +129,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         }
         (tmp_path / f"{name}.json").write_text(json.dumps(program))
     (tmp_path / "k.py").write_text(TRITON)
+    (tmp_path / "benches" / "workloads").mkdir(parents=True)
+    (tmp_path / "benches" / "workloads" / "small.yaml").write_text(json.dumps(SMALL))
     (tmp_path / "g.json").write_text(json.dumps(random_graph(1, 4)))
     return tmp_path
 

@@ -12,8 +12,9 @@ from kernbench.engine import Session
 from kernbench.machine import Intent, Machine, RouteKind, load_machine
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece, find_critical_path
+from kernbench.oplog.log import build_log
 from kernbench.program.ops import NONE, Op
-from kernbench.program.program import Program
+from kernbench.program.program import Program, Waited
 from kernbench.program.thread import Thread
 
 NS = 10**6
@@ -69,6 +70,36 @@ def test_one_after_the_other(rig: Rig) -> None:
         (3, 13, "sip0.cube0.pe0.pe_gemm", ["gemm"]),
         (13, 17, "sip0.cube0.pe0.pe_math", ["math"]),
     ]
+
+
+def test_a_noted_cause_goes_before_what_follows_from_times(rig: Rig) -> None:
+    """A thread with a role, added after the run, began to work for another 2 ns after that did, and had seen it after 1 ns."""
+    rig.thread("a").exec(rig.place.gemm_server, rig.ns(10), tag=rig.tag)
+    session = Session(rig.program)
+    session.run()
+    events = session.events
+    thread = rig.program.thread("cpu.b", "worker")
+    for name, length in (("early", 4), ("late", 5)):
+        thread.exec(rig.place.math_server, rig.ns(length), tag=rig.program.tag(name))
+    idle = thread.delay(rig.ns(3), rig.program.tag("idle"))
+    session.add_finished(np.array([[0, 0, 4], [7, 8, 13], [13, 13, 16]]) * NS)
+    first, late, last = (thread.find_row(at) for at in (0, 1, idle))
+    rig.program.causes[late] = Waited(0, 6 * NS, {"hand-over": NS, "worker: look": NS}, 0)
+    rig.program.causes[last] = Waited(late, 12 * NS, {"worker: idle": 4 * NS}, late)
+    times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+    path = find_critical_path(rig.program, times, session.station_busy_fs)
+    assert told(path) == [
+        (0, 6, "sip0.cube0.pe0.pe_gemm", ["gemm"]),
+        (6, 8, "cpu.b", ["hand-over", "worker: look"]),
+        (8, 12, "cpu.b", ["worker: late"]),
+        (12, 16, "cpu.b", ["worker: idle"]),
+    ]
+    assert [piece.row for piece in path] == [0, NONE, late, NONE]
+    assert session.events == events
+    log = build_log(rig.program, *times)
+    assert log["component"].to_list() == ["cpu.b", "sip0.cube0.pe0.pe_gemm", "cpu.b", "cpu.b"]
+    assert log["dependencies"].to_list() == [[], [], [1], [2]]
+    assert times.end_fs[first] == 4 * NS
 
 
 def test_of_what_runs_side_by_side_the_later_counts(rig: Rig) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench.program.ops import NONE, Op
-from kernbench.program.program import Program
+from kernbench.program.program import Program, Waited
 from kernbench.program.rows import pack_row
 from tests.engine.bare import BareMachine
 
@@ -123,8 +123,12 @@ def test_a_settled_program_has_the_same_rows_by_thread(program: Program):
         if turn == 1:
             second.add(0, 5)
         program.flush()
+    asked, delayed = first.find_row(1), second.find_row(3)
+    program.causes = {delayed: Waited(asked, 5, {}, asked), asked: Waited(NONE, 0, {}, NONE)}
     settled = program.settled()
     assert [len(thread.chunks) for thread in settled.threads] == [1, 1, 0]
+    asked, delayed = (settled.threads[at].find_row(row) for at, row in ((0, 1), (1, 3)))
+    assert settled.causes == {delayed: Waited(asked, 5, {}, asked), asked: Waited(NONE, 0, {}, NONE)}
     for old, new in zip(program.threads, settled.threads, strict=True):
         rows = [program.op[old.find_row(row)].tolist() for row in range(old.row_count)]
         expected = [[Op.MARK, *row[1:]] if row[0] == Op.ASK else row for row in rows]

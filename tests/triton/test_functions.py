@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernbench import InputError, KernelError
-from kernbench.triton.language.jit import Launcher, launching
+from kernbench.triton.language.launches import Launcher, launching
 from kernbench.triton.language.modules import importable
 from kernbench.triton.whole_file import compute
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kernbench.triton.host_arrays import HostMemory
 from kernbench.triton.language import types
-from kernbench.triton.language.jit import Launcher, launching
+from kernbench.triton.language.launches import Launcher, launching
 from kernbench.triton.language.modules import importable
 from kernbench.triton.whole_file import compute
 

@@ -282,3 +282,70 @@ def go():
     assert y.tolist() == [0, 2.0**33, 2.0**34, 3 * 2.0**33]
 """
     assert simulated(tmp_path, capsys, text)[1]["kernel_launches"][0]["ns"] > 0
+
+
+def test_a_launcher_of_a_file_launches_again_what_was_launched(tmp_path):
+    text = """
+class Entry(triton.KernelInterface):
+    def __init__(self, fn):
+        self.fn, self.arg_names = fn, fn.arg_names
+        while not isinstance(fn, triton.JITFunction):
+            fn = fn.fn
+        self.jit, self.kernel = fn, None
+
+    def run(self, *args, grid, warmup, **options):
+        if self.kernel is None:
+            self.kernel = self.fn.run(*args, grid=grid, **options)
+        else:
+            names = [one.name for one in self.jit.params if not one.is_constexpr]
+            self.kernel[grid](*args[: len(names)])
+        return self.kernel
+
+@Entry
+@triton.heuristics({"MORE": lambda args: args["n"] * 100})
+@triton.autotune([triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16})], key=["n"])
+@triton.jit
+def add(x_ptr, n, SCALE: tl.constexpr, MORE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) * SCALE + MORE, mask=at < n)
+
+def go():
+    x = np.ones(4, np.int32)
+    add[(1,)](x, 4, 3)
+    add[(1,)](x, 4, 3)
+    assert [(one.name, one.has_default) for one in add.jit.params][2:4] == [("SCALE", False), ("MORE", False)]
+    return x
+"""
+    assert call(tmp_path, text).tolist() == [(3 + 400) * 3 + 400] * 4
+
+
+def test_a_tensor_is_seen_in_another_type(tmp_path):
+    text = """
+@triton.jit
+def widen(x_ptr, y_ptr):
+    at = tl.arange(0, 8)
+    tl.store(y_ptr + at, tl.load(x_ptr + at).to(tl.float32))
+
+class Bytes:
+    dtype, device = "torch.int8", "cpu"
+
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+        self.data_ptr, self.element_size, self.numel = lambda: array.ctypes.data, lambda: 1, lambda: array.size
+
+    def untyped_storage(self):
+        from types import SimpleNamespace
+        return SimpleNamespace(data_ptr=self.data_ptr, nbytes=lambda: self.array.nbytes)
+
+def go(x):
+    y = np.zeros(8, np.float32)
+    widen[(1,)](triton.reinterpret(Bytes(x), tl.float8e5), y)
+    try:
+        triton.reinterpret(Bytes(x), tl.float16)
+    except Exception as error:
+        return y, str(error)
+"""
+    numbers = np.array([0.5, 1, -2, 3, 0, 4, 8, -16])
+    found, said = call(tmp_path, text, numbers.astype(ml_dtypes.float8_e5m2).view(np.int8))
+    assert np.array_equal(found, numbers)
+    assert said == "triton.reinterpret got a tensor of torch.int8 and the type float16; both have as many bytes"

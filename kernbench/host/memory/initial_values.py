@@ -7,6 +7,7 @@ numbers depend on the seed of the bench and on the number of tensors made before
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -79,3 +80,14 @@ class Given(Contents):
     def make(self) -> np.ndarray:
         """The array."""
         return self.array
+
+
+@dataclass(frozen=True, slots=True)
+class Computed(Contents):
+    """What a function makes, such as a part of a larger array that many tensors share."""
+
+    compute: Callable[[], np.ndarray]
+
+    def make(self) -> np.ndarray:
+        """The array, in the element type of the tensor."""
+        return self.compute().reshape(self.shape).astype(numpy_dtype(self.dtype))

@@ -9,7 +9,7 @@ the end of the bench. Numbers are lazier still: they are computed when `numpy()`
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -19,7 +19,7 @@ from kernbench.dtypes import canonical, is_float, name_of
 from kernbench.errors import InputError
 from kernbench.host.device.device import Device
 from kernbench.host.device.launch import Launch
-from kernbench.host.memory.initial_values import Contents, Filled, Given, Random
+from kernbench.host.memory.initial_values import Computed, Contents, Filled, Given, Random
 from kernbench.host.memory.placement import DPPolicy
 from kernbench.host.messages import KernelLaunch, PeDma, TensorArg
 from kernbench.host.torch.accelerators import Accelerator, Ahbm, Multiprocessing, Namespace
@@ -153,6 +153,17 @@ class RuntimeContext(Namespace):
         """A tensor of random numbers of any dtype: `randn`, and integers of the whole range of theirs."""
         drawn = (self._seed, 0, self.runtime.tensors) if seed is None else (self._seed, 1, seed)
         return self._make(Random(_as_shape(shape), _as_dtype(dtype), drawn), dp, name)
+
+    def computed(
+        self,
+        shape: int | Sequence[int],
+        make: Callable[[], np.ndarray],
+        dtype: str = "f16",
+        dp: DPPolicy | None = None,
+        name: str = "",
+    ) -> Tensor:
+        """A tensor of the numbers that a function makes, called only when they are read; like all of these it takes no copy."""
+        return self._make(Computed(_as_shape(shape), _as_dtype(dtype), make), dp, name)
 
     def from_numpy(self, array: np.ndarray, dp: DPPolicy | None = None, name: str = "") -> Tensor:
         """A tensor with the numbers of an array, written by the host: timed. Errors: also InputError for its dtype."""

@@ -41,6 +41,7 @@ class PhaseRow:
     phase: Phase
     start_fs: int
     end_fs: int
+    seen_fs: int  # from when on what it works on could be seen, though the thread may have been busy
     cause: PhaseRow | Cause | None = field(repr=False, compare=False)
 
 
@@ -73,17 +74,16 @@ class Cause(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """A task: when its submission began, and when a scheduler found it ready."""
+    """A task, and when it was found ready."""
 
     task: int
     name: str
-    submitted_fs: int
     ready_fs: int
 
     @classmethod
     def of(cls, task: Task) -> Self:
         """The row of a task that is complete."""
-        return cls(task.id, task.kernel.name, task.submitted_fs, task.ready_fs)
+        return cls(task.id, task.kernel.name, task.ready_fs)
 
 
 class Occupancy(NamedTuple):
@@ -119,8 +119,13 @@ class Record:
     def begin_phase(self, thread: int, phase: Phase, start_fs: int, cause: Cause | None = None) -> PhaseRow:
         """A thread begins to work, or to wait: because of a cause, or of its phase before if that ended later."""
         before = self.latest.get(thread)
-        is_free = cause is not None and (before is None or before.end_fs < cause.seen_fs)
-        found = self.latest[thread] = PhaseRow(thread, phase, start_fs, start_fs, cause if is_free else before)
+        seen_fs = start_fs if cause is None else min(cause.seen_fs, start_fs)
+        is_busy = cause is None or (before is not None and before.end_fs >= cause.seen_fs)
+        last = before
+        if before is not None and before.end_fs == before.start_fs:
+            last = before.cause  # of a phase that took no time
+        found = PhaseRow(thread, phase, start_fs, start_fs, seen_fs, last if is_busy else cause)
+        self.latest[thread] = found
         return found
 
     def end_phase(self, row: PhaseRow, end_fs: int) -> None:

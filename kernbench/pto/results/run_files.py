@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from kernbench.oplog.critical import find_critical_path
 from kernbench.oplog.queueing import find_queueing
 from kernbench.pto.results.record import Occupancy
 from kernbench.pto.results.runtime_rows import BLOCK_KIND, CONTROL
-from kernbench.pto.results.summary import summarise
 from kernbench.runs.explanation import Explanation, energy_of
-from kernbench.runs.files import RunToKeep, times_of, write_run
-from kernbench.runs.metrics import run_metrics
+from kernbench.runs.files import times_of
 from kernbench.runs.trace import write_run_trace
 from kernbench.trace.counters import Level
 from kernbench.trace.filters import COUNTERS, PATH
@@ -41,42 +39,11 @@ LEAST_TOLD = 0.1  # of the critical path
 MOST_OF_IT = 0.9  # of what a part that is twice as fast saves if nothing else takes its place on the path
 
 
-def write_graph_run(
-    outcome: Outcome,
-    told: Mapping[str, Any],
-    explanation: Explanation,
-    out: Path,
-    write_more: Callable[[Path], object],
-    energy: Mapping[str, Any],
-) -> dict[str, str]:
-    """Write the files of a run, and those of `write_more`, into a directory; returns where they are, by what they are.
-
-    `told` is what the run was, in JSON's types: bench, topology, parameters, overrides, mode and so on; `energy` is as
-    of `RunToKeep`. Errors: RunError if the disk refuses.
-    """
-    summary = {**told, **_measure(outcome), "explain": explanation.to_dict()}
-    return write_run(RunToKeep(outcome.whole, summary, explanation.path, explanation, energy), out, write_more)
-
-
 def find_graph_path(outcome: Outcome) -> tuple[Piece, ...]:
     """The critical path of a run, over threads of the runtime and cores, in the order of time."""
     session = outcome.whole
     found = find_critical_path(session.program, times_of(session), session.station_busy_fs, outcome.last_row)
     return tuple(found)
-
-
-def _measure(outcome: Outcome) -> dict[str, Any]:
-    """The figures of a run, by the names of `RunResult`; those of GEMM work and of PEs are of no meaning here."""
-    summary, metrics = summarise(outcome), run_metrics(outcome.session, ())
-    return {
-        "latency_ns": outcome.end_fs / FS_PER_NS,
-        "pe_exec_ns": NS_PER_US * summary.span_us,
-        "makespan_ns": outcome.end_fs / FS_PER_NS,
-        "events": metrics["events"],
-        "flit_hops": metrics["flit_hops"],
-        "wall_s": outcome.wall_s,
-        **outcome.usage.to_dict(),
-    }
 
 
 def write_graph_trace(outcome: Outcome, path: Path, filters: Sequence[str] = ()) -> None:

@@ -72,9 +72,7 @@ class _RuntimeRows:
                 is_idle = row.phase == Phase.BLOCKED
                 at = thread.delay(duration, tag) if is_idle else thread.exec(self._server[processor], duration, tag=tag)
                 self._phases[id(row)] = row, thread, at
-                cause = self._find_cause(row)
-                seen_fs = row.start_fs if is_idle or cause is None else min(cause.seen_fs, row.start_fs)
-                self._times.append((seen_fs, row.start_fs, row.end_fs))
+                self._times.append((row.seen_fs, row.start_fs, row.end_fs))
 
     def add_blocks(self) -> None:
         """A thread of the program for each core whose blocks are not rows of it already."""
@@ -112,10 +110,12 @@ class _RuntimeRows:
     def _find_cause(self, row: PhaseRow) -> Cause | None:
         """The cause of a phase; instead of a phase that took no time, the cause of that."""
         cause = row.cause
-        found = Cause.at(cause, cause.end_fs) if isinstance(cause, PhaseRow) else cause
-        if found is not None and isinstance(found.by, PhaseRow) and found.by.end_fs == found.by.start_fs:
-            return self._find_cause(found.by)
-        return found
+        while cause is not None:
+            found = Cause.at(cause, cause.end_fs) if isinstance(cause, PhaseRow) else cause
+            if not isinstance(found.by, PhaseRow) or found.by.end_fs > found.by.start_fs:
+                return found
+            cause = found.by.cause
+        return None
 
     def _wait_of(self, row: PhaseRow, cause: Cause) -> Waited:
         """What a phase waited for."""

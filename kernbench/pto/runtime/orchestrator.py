@@ -129,12 +129,11 @@ class Orchestrator(OrchestratorThread):
         kind, name = self._check(kernel_id, worker, params, group), f"task {self.submitted}"
         if starts_together:
             check_together(self.device, name, kind, block_num or 1)
-        begun_fs = self.now_fs
         self._sync_map()
         task = Task(self._allocate_slot(), self.device.kernels[kernel_id], kind if shape is None else shape, params)
         task.cluster, task.group, task.block_ns = cluster, group, block_ns
         task.blocks, task.is_spmd = block_num or max(len(block_ns), 1), block_num is not None
-        task.starts_together, task.submitted_fs = starts_together, begun_fs
+        task.starts_together = starts_together
         self._enter(task)
         self._copy_params(len(params) or len(after) + 1)
         self._link(task, after)
@@ -286,7 +285,6 @@ class Orchestrator(OrchestratorThread):
         """A task without producers, which is not published. Errors: as `submit`."""
         shape = self._check(kernel_id, worker, params)
         task = Task(self._allocate_slot(), self.device.kernels[kernel_id], shape, params)
-        task.submitted_fs = self.now_fs
         self._enter(task)
         self._spend(Phase.SUBMIT, self.time.build_task)
         self._allocate_outputs(task)

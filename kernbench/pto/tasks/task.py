@@ -58,7 +58,7 @@ class Task:
         "block_ns", "blocks", "blocks_done", "cluster", "consumers", "fanin_count", "fanin_final", "fanin_refs",
         "first_start_fs", "group", "heap_end", "id", "in_scope", "is_spmd", "kernel", "last_end_fs", "lock_free_fs",
         "next_block", "owners", "params", "published_by", "published_fs", "ready_by", "ready_fs", "shape",
-        "starts_together", "state", "submitted_fs", "users",
+        "starts_together", "state", "users",
     )  # fmt: skip
 
     def __init__(
@@ -91,7 +91,7 @@ class Task:
         self.users = 0
         self.lock_free_fs = 0
         self.heap_end: int | None = None
-        self.submitted_fs = self.published_fs = self.ready_fs = 0
+        self.published_fs = self.ready_fs = 0
         self.published_by: PhaseRow | None = None  # the phases in which it was
         self.ready_by: PhaseRow | None = None
         self.first_start_fs = self.last_end_fs = -1

@@ -1,45 +1,34 @@
-"""`triton.jit`: kernels and the functions that they call; a grid; the arguments of a launch."""
+"""`triton.jit`: kernels, and the functions that they call."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import show_path
-from kernbench.triton.language.block import as_block, pointer
 from kernbench.triton.language.compiled import CompiledKernel
-from kernbench.triton.language.descriptor import TensorDescriptor
-from kernbench.triton.language.machine import Machine, Pointee, running
-from kernbench.triton.language.memory_of_launch import Memory
+from kernbench.triton.language.launches import KernelOnGrid, Measure
 from kernbench.triton.language.rewriting import rewrite
-from kernbench.triton.language.types import of_short
-from kernbench.triton.lowering.dealing import AXES, Dealing
-from kernbench.triton.lowering.grid_kernel import GridLaunch, TensorArgument
-
-LAUNCH = ("num_stages", "num_warps", "num_ctas", "maxnreg")  # arguments of launches that are no parameters of kernels
-_POINTEES = "(addresses)"  # a name that no parameter has
-_HINTS = (
-    "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "debug", "sanitize_overflow", "extern_libs", "stream",
-    "device", "waves_per_eu", "kpack", "matrix_instr_nonkdim", "schedule_hint", "cluster_dims", "max_num_imprecise_acc_default",
-)  # fmt: skip  # to compilers and to GPUs, without effect
 
 
-Measure = Callable[["KernelOnGrid", Sequence[Any], Mapping[str, Any]], float]
+class KernelInterface:
+    """What files derive launchers of their own from: `launcher[grid](...)` calls its `run`."""
+
+    run: Callable[..., Any]
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        return lambda *args, **options: self.run(*args, grid=grid, warmup=False, **options)
 
 
-class JITFunction:
-    """A function under `@triton.jit`: a kernel that is launched over a grid, or a function that kernels call."""
+class Kernel(KernelInterface):
+    """A function of Triton, with what completes its constants; `code` is the function of Python."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.fn = function
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
+    def __init__(self, code: Callable[..., Any]) -> None:
+        self.code = code
+        self.__name__, self.__doc__ = code.__name__, code.__doc__
+        self.arg_names = list(inspect.signature(code).parameters)
         self._body: Callable[..., Any] | None = None
         self._constants: frozenset[str] | None = None
 
@@ -48,11 +37,11 @@ class JITFunction:
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **options: Any) -> CompiledKernel:
         """Launch over a grid, as `kernel[grid](...)` does."""
-        return CompiledKernel(self.__name__, options) if warmup else self[grid](*args, **options)
+        return self.warmup(*args, **options) if warmup else self[grid](*args, **options)
 
-    def warmup(self, *_: Any, grid: Any = None, **options: Any) -> CompiledKernel:  # noqa: ARG002
+    def warmup(self, *args: Any, grid: Any = None, **options: Any) -> CompiledKernel:  # noqa: ARG002
         """The figures of a compiled kernel; nothing is compiled."""
-        return CompiledKernel(self.__name__, options)
+        return CompiledKernel(self, args, options)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self.body(*args, **options)
@@ -61,15 +50,15 @@ class JITFunction:
     def body(self) -> Callable[..., Any]:
         """The function with the builtins of the language."""
         if self._body is None:
-            assert isinstance(self.fn, FunctionType)
-            self._body = rewrite(self.fn)
+            assert isinstance(self.code, FunctionType)
+            self._body = rewrite(self.code)
         return self._body
 
     @property
     def constants(self) -> frozenset[str]:
         """The parameters that are constants of the kernel."""
         if self._constants is None:
-            parameters = inspect.signature(self.fn).parameters.values()
+            parameters = inspect.signature(self.code).parameters.values()
             self._constants = frozenset(one.name for one in parameters if "constexpr" in str(one.annotation))
         return self._constants
 
@@ -80,195 +69,39 @@ class JITFunction:
         """Choose what a launch of a whole file leaves open: add it to its options; a plain kernel leaves nothing open."""
 
     @property
-    def arg_names(self) -> list[str]:
-        """The names of its parameters."""
-        return list(inspect.signature(self.fn).parameters)
-
-    @property
     def place(self) -> str:
         """file:line of the function."""
-        return f"{show_path(self.fn.__code__.co_filename)}:{self.fn.__code__.co_firstlineno}"
+        return f"{show_path(self.code.__code__.co_filename)}:{self.code.__code__.co_firstlineno}"
 
 
-class Launcher(NamedTuple):
-    """Who takes launches of files: `clock` is the simulated time of all so far in ns, `measure` that of one by itself."""
+class KernelParam(NamedTuple):
+    """A parameter of a kernel, as files look at it."""
 
-    launch: Callable[[KernelOnGrid, Sequence[Any], Mapping[str, Any]], object]
-    clock: Callable[[], float] | None = None
-    measure: Measure | None = None
+    name: str
+    num: int
+    default: Any
+    is_constexpr: bool
 
-
-_launcher: ContextVar[Launcher | None] = ContextVar("launcher", default=None)
-
-
-@contextmanager
-def launching(launcher: Launcher) -> Iterator[None]:
-    """Hand the launches `kernel[grid](...)` of the block to a launcher."""
-    token = _launcher.set(launcher)
-    try:
-        yield
-    finally:
-        _launcher.reset(token)
+    @property
+    def has_default(self) -> bool:
+        """Whether a launch may leave it out."""
+        return self.default is not inspect.Parameter.empty
 
 
-def launched_ns() -> float | None:
-    """The simulated time of all launches so far; None where nobody simulates them."""
-    launcher = _launcher.get()
-    return None if launcher is None or launcher.clock is None else launcher.clock()
+class JITFunction(Kernel):
+    """A function under `@triton.jit`: a kernel that is launched over a grid, or a function that kernels call."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__(fn)
+        self.fn = fn
+
+    @property
+    def params(self) -> list[KernelParam]:
+        """Its parameters."""
+        found = inspect.signature(self.fn).parameters.values()
+        return [KernelParam(one.name, at, one.default, one.name in self.constants) for at, one in enumerate(found)]
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ARG001 - of compilers
     """Make a function a kernel, or one that kernels call."""
     return JITFunction if function is None else JITFunction(function)
-
-
-class KernelOnGrid(GridLaunch):
-    """A kernel with its grid, for `torch.launch`."""
-
-    def __init__(self, kernel: JITFunction, grid: Any, pointees: Sequence[tuple[int, int, Any]] = ()) -> None:
-        """`pointees` are tensors that the kernel reaches by addresses: where each begins on the host, its bytes, itself."""
-        self.kernel, self.grid, self._pointees = kernel, grid, pointees
-
-    def with_pointees(self, pointees: Sequence[tuple[int, int, Any]]) -> KernelOnGrid:
-        """The same, with tensors that it reaches by addresses."""
-        return KernelOnGrid(self.kernel, self.grid, pointees)
-
-    def __call__(self, *args: Any, **options: Any) -> CompiledKernel:
-        launcher = _launcher.get()
-        if launcher is not None:
-            self.kernel.tune(self, args, options, launcher.measure)
-            launcher.launch(self, args, options)
-            return CompiledKernel(self.kernel.__name__, options)
-        raise InputError(
-            f"kernel {self.kernel.__name__} at {self.kernel.place} was launched by itself; a bench launches it with "
-            "torch.launch(name, kernel[grid], arguments)"
-        )
-
-    def prepare_launch(
-        self, args: Sequence[Any], options: Mapping[str, Any], dealing: str | None, order: str | None
-    ) -> Bound:
-        """The kernel of a launch with these arguments, and what of them goes to the device. Errors: InputError."""
-        signature = inspect.signature(self.kernel.fn)
-        named = dict(zip(signature.parameters, args, strict=False))
-        options = dict(options)
-        self.kernel.complete(options, {**named, **options})
-        known = {*LAUNCH, *_HINTS} - set(signature.parameters)
-        given = {name: value for name, value in options.items() if name not in known}
-        for name in given:
-            if name not in signature.parameters:
-                raise InputError(
-                    f"kernel {self.kernel.__name__} at {self.kernel.place} has no parameter {name!r}"
-                    f"{suggest(name, [*signature.parameters, *LAUNCH])}"
-                )
-        try:
-            bound = signature.bind(*args, **given)
-        except TypeError as error:
-            raise InputError(f"kernel {self.kernel.__name__} at {self.kernel.place}: {error}") from error
-        bound.apply_defaults()
-        stages = options.get("num_stages", 3)
-        if not isinstance(stages, int) or stages < 1:
-            raise InputError(f"kernel {self.kernel.__name__} got num_stages={stages!r}; give a whole number, 1 or more")
-        grid = self._find_grid(bound.arguments)
-        remarks = [
-            f"kernel {self.kernel.__name__}: {name} has no meaning here: a PE has one control CPU, and engines for whole blocks"
-            for name in ("num_warps", "num_ctas", "maxnreg")
-            if name in options and name not in signature.parameters
-        ]
-        return Bound(
-            self.kernel,
-            grid,
-            dict(bound.arguments),
-            stages,
-            Dealing(dealing or "cyclic", order or AXES),
-            remarks,
-            self._pointees,
-        )
-
-    def _find_grid(self, arguments: Mapping[str, Any]) -> tuple[int, int, int]:
-        grid: Any = self.grid(dict(arguments)) if callable(self.grid) else self.grid
-        sizes: tuple[Any, ...] = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
-        if not 1 <= len(sizes) <= 3 or not all(isinstance(size, (int, np.integer)) and size > 0 for size in sizes):
-            raise InputError(
-                f"kernel {self.kernel.__name__} at {self.kernel.place} got the grid {shorten(repr(grid))}; give one to three "
-                "whole numbers, each 1 or more"
-            )
-        x, y, z = (*(int(size) for size in sizes), 1, 1)[:3]
-        return x, y, z
-
-
-class Bound:
-    """A kernel with its grid and its arguments: a `GridKernel`."""
-
-    def __init__(
-        self,
-        kernel: JITFunction,
-        grid: tuple[int, int, int],
-        arguments: dict[str, Any],
-        stages: int,
-        dealing: Dealing,
-        remarks: Sequence[str],
-        pointees: Sequence[tuple[int, int, Any]] = (),
-    ) -> None:
-        self.__name__, self.code = kernel.__name__, kernel.fn
-        self.grid, self.dealing, self.remarks = grid, dealing, remarks
-        self._kernel, self._stages = kernel, stages
-        self._described = {name: one for name, one in arguments.items() if isinstance(one, TensorDescriptor)}
-        bases = {name: (one.base,) for name, one in self._described.items()}
-        self._arguments: dict[str, Any] = {**arguments, **bases}
-        self._spans = [(start, nbytes) for start, nbytes, _ in pointees]
-        if pointees:
-            self._arguments[_POINTEES] = tuple(tensor for _, _, tensor in pointees)
-        self._tensors: tuple[TensorArgument, ...] = ()
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """The values of its parameters, in their order."""
-        return tuple(self._arguments.values())
-
-    @property
-    def named_arguments(self) -> Mapping[str, Any]:
-        """The values of its parameters, by name."""
-        return self._arguments
-
-    def replace(self, value: Callable[[Any, str], Any]) -> None:
-        """Give parameters other values: `value(old, name)` of each, and of each part of one that is a tuple."""
-        self._arguments = {name: _mapped(one, name, value) for name, one in self._arguments.items()}
-
-    def bind(self, args: Sequence[Any]) -> None:
-        """As of `GridKernel`."""
-        self._arguments = dict(zip(self._arguments, args, strict=True))
-
-    def run(self, recorder: Machine) -> None:
-        """As of `GridKernel`."""
-        constants = self._kernel.constants
-        given = {
-            name: one if name in constants else _mapped(one, name, _as_parameter)
-            for name, one in self._arguments.items()
-        }
-        given |= {name: one.on(given[name][0]) for name, one in self._described.items()}
-        reached: Sequence[pointer] = given.pop(_POINTEES, ())
-        pointees = [Pointee(*span, one.number) for span, one in zip(self._spans, reached, strict=True)]
-        with running(recorder, self._stages, pointees), np.errstate(all="ignore"):
-            self._kernel.body(**given)
-
-    def compute(self, tensors: Sequence[np.ndarray]) -> None:
-        """As of `GridKernel`."""
-        names = [
-            name for name, value in self._arguments.items() for one in _parts(value) if isinstance(one, TensorArgument)
-        ]
-        Memory(self.grid, tensors, names).run(lambda memory: self.run(memory))
-
-
-def _parts(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _mapped(value: Any, name: str, change: Callable[[Any, str], Any]) -> Any:
-    """A value changed, or each part of a tuple."""
-    return tuple(_mapped(one, name, change) for one in value) if isinstance(value, tuple) else change(value, name)
-
-
-def _as_parameter(value: Any, name: str = "") -> Any:  # noqa: ARG001 - of any parameter
-    if isinstance(value, TensorArgument):
-        return pointer(value.number, np.int64(0), of_short(value.dtype))
-    return as_block(value) if type(value) in (bool, int, float) else value

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from kernbench.errors import suggest
+from kernbench.errors import KernelError, suggest
 from kernbench.triton.language import descriptor, driver, functions, libdevice, memory, random
 from kernbench.triton.language.block import tensor
 from kernbench.triton.language.compiled import CompiledKernel
 from kernbench.triton.language.descriptor import TensorDescriptor
-from kernbench.triton.language.jit import JITFunction, jit
+from kernbench.triton.language.jit import JITFunction, KernelInterface, jit
+from kernbench.triton.language.reinterpreted import TensorWrapper, reinterpret
 from kernbench.triton.language.scaled import dot_scaled
 from kernbench.triton.language.testing import TESTING
 from kernbench.triton.language.tuning import Autotuner, Config, Heuristics, autotune, heuristics
@@ -73,6 +74,11 @@ def _nothing(*_: Any, **__: Any) -> None:
     """Without effect here."""
 
 
+def _same(x: Any) -> Any:
+    """The argument, as of decorators for a compiler."""
+    return x
+
+
 def _log2(x: Any) -> int:
     """The exponent of a power of two."""
     return int(x).bit_length() - 1
@@ -82,7 +88,7 @@ _SUBMODULES = (
     "language", "language.math", "language.extra", "language.extra.libdevice", "language.extra.cuda", "language.extra.hip",
     "language.extra.cuda.libdevice", "language.extra.hip.libdevice", "language.standard", "language.core", "language.random",
     "language.libdevice", "runtime", "runtime.driver", "runtime.jit", "runtime.autotuner", "runtime.errors", "testing",
-    "compiler", "compiler.compiler", "tools", "tools.tensor_descriptor",
+    "compiler", "compiler.compiler", "compiler.errors", "tools", "tools.tensor_descriptor",
 )  # fmt: skip
 
 
@@ -91,19 +97,25 @@ def _contents() -> dict[str, Mapping[str, Any]]:
     device, language = libdevice.functions(), _language_names()
     tuning = {"Config": Config, "autotune": autotune, "heuristics": heuristics, "Autotuner": Autotuner,
               "Heuristics": Heuristics, "OutOfResources": OutOfResources}  # fmt: skip
-    jits = {"JITFunction": JITFunction, "KernelInterface": JITFunction, "jit": jit}
+    jits = {
+        "JITFunction": JITFunction,
+        "KernelInterface": KernelInterface,
+        "jit": jit,
+        "reinterpret": reinterpret,
+        "TensorWrapper": TensorWrapper,
+    }
     top = {
         **jits, **tuning, "cdiv": lambda x, y: -(-x // y), "next_power_of_2": functions.next_power_of_2,
-        "constexpr_function": lambda fn: fn, "set_allocator": _nothing, "__version__": VERSION,
+        "constexpr_function": _same, "set_allocator": _nothing, "__version__": VERSION,
     }  # fmt: skip
     return {
         "": top,
         "language": language,
         "language.core": {
             **language,
-            "builtin": lambda fn: fn,
-            "_unwrap_if_constexpr": lambda x: x,
-            "extern": lambda fn: fn,
+            "builtin": _same,
+            "_unwrap_if_constexpr": _same,
+            "extern": _same,
         },
         "language.standard": {**language, "_log2": _log2},
         "language.random": vars(random),
@@ -114,12 +126,13 @@ def _contents() -> dict[str, Mapping[str, Any]]:
         },
         "runtime": {**jits, **tuning},
         "runtime.driver": {"active": driver.active},
-        "runtime.jit": jits,
+        "runtime.jit": {**jits, "constexpr_function": _same, "get_cuda_stream": driver.active.get_current_stream},
         "runtime.autotuner": tuning,
         "runtime.errors": {"OutOfResources": OutOfResources},
         "testing": TESTING,
         "compiler": {"CompiledKernel": CompiledKernel},
         "compiler.compiler": {"CompiledKernel": CompiledKernel},
+        "compiler.errors": {"CompilationError": KernelError},
         "tools.tensor_descriptor": {"TensorDescriptor": TensorDescriptor},
     }
 

@@ -7,7 +7,7 @@ from math import nan
 from typing import Any
 
 from kernbench.errors import InputError
-from kernbench.triton.language.jit import launched_ns
+from kernbench.triton.language.launches import launched_ns
 
 NS_PER_MS = 1e6
 

@@ -7,12 +7,12 @@ key. Without a machine that is the first.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kernbench.errors import InputError
-from kernbench.triton.language.jit import JITFunction, KernelOnGrid, Measure
+from kernbench.triton.language.jit import Kernel
+from kernbench.triton.language.launches import KernelOnGrid, Measure
 
 Given = Mapping[str, Any]
 
@@ -42,37 +42,37 @@ class Config:
         return f"Config({given}, num_stages={self.num_stages})"
 
 
-class Heuristics(JITFunction):
+class Heuristics(Kernel):
     """A kernel some of whose constants follow from its other arguments."""
 
-    def __init__(self, kernel: JITFunction, values: Mapping[str, Callable[[Given], Any]]) -> None:
-        super().__init__(kernel.fn)
-        self._inner, self.values = kernel, values
+    def __init__(self, kernel: Kernel, values: Mapping[str, Callable[[Given], Any]]) -> None:
+        super().__init__(kernel.code)
+        self.fn, self.values = kernel, values
 
     def complete(self, options: dict[str, Any], given: Given) -> None:
-        """As of `JITFunction`."""
+        """As of `Kernel`."""
         for name, find in self.values.items():
             options[name] = find({**given, **options})
-        self._inner.complete(options, {**given, **options})
+        self.fn.complete(options, {**given, **options})
 
     def tune(self, launch: KernelOnGrid, args: Sequence[Any], options: dict[str, Any], measure: Measure | None) -> None:
-        """As of `JITFunction`."""
-        self._inner.tune(launch, args, options, measure)
+        """As of `Kernel`."""
+        self.fn.tune(launch, args, options, measure)
 
 
-class Autotuner(JITFunction):
+class Autotuner(Kernel):
     """A kernel with configurations; each launch takes one."""
 
-    def __init__(self, kernel: JITFunction, configs: Sequence[Config], key: Sequence[str], options: Given) -> None:
-        super().__init__(kernel.fn)
-        self._inner, self.configs, self.keys = kernel, list(configs) or [Config({})], tuple(key)
+    def __init__(self, kernel: Kernel, configs: Sequence[Config], key: Sequence[str], options: Given) -> None:
+        super().__init__(kernel.code)
+        self.fn, self.configs, self.keys = kernel, list(configs) or [Config({})], tuple(key)
         self.cache: dict[tuple[Any, ...], Config] = {}
         self.best_config = self.configs[0]
         self._zeroed = tuple(options.get("reset_to_zero") or ())
         self._prune: Given = options.get("prune_configs_by") or {}
 
     def complete(self, options: dict[str, Any], given: Given) -> None:
-        """As of `JITFunction`. Errors: InputError for a configuration that is not there."""
+        """As of `Kernel`. Errors: InputError for a configuration that is not there."""
         number = options.pop("config", 0)
         if not isinstance(number, int) or not 0 <= number < len(self.configs):
             raise InputError(
@@ -81,11 +81,11 @@ class Autotuner(JITFunction):
         chosen = self.configs[number]
         for name, value in {**chosen.kwargs, "num_stages": chosen.num_stages}.items():
             options.setdefault(name, value)
-        self._inner.complete(options, {**given, **options})
+        self.fn.complete(options, {**given, **options})
 
     def tune(self, launch: KernelOnGrid, args: Sequence[Any], options: dict[str, Any], measure: Measure | None) -> None:
-        """As of `JITFunction`; a configuration's hook is called, and what is to begin at 0 does so behind a measurement."""
-        positional = dict(zip(inspect.signature(self.fn).parameters, args, strict=False))
+        """As of `Kernel`; a configuration's hook is called, and what is to begin at 0 does so behind a measurement."""
+        positional = dict(zip(self.arg_names, args, strict=False))
         named = {**positional, **options}
         if "config" not in options:
             key = (
@@ -99,7 +99,7 @@ class Autotuner(JITFunction):
             options["config"] = self.configs.index(self.best_config)
             if self.best_config.pre_hook is not None:
                 self.best_config.pre_hook({**named, **self.best_config.all_kwargs()})
-        self._inner.tune(launch, args, options, measure)
+        self.fn.tune(launch, args, options, measure)
 
     def _choose(
         self, launch: KernelOnGrid, args: Sequence[Any], positional: Given, options: Given, measure: Measure | None
@@ -132,11 +132,11 @@ def _is_typed(value: Any) -> bool:
     return hasattr(value, "dtype")
 
 
-def autotune(configs: Sequence[Config], key: Sequence[str] = (), **options: Any) -> Callable[[JITFunction], Autotuner]:
+def autotune(configs: Sequence[Config], key: Sequence[str] = (), **options: Any) -> Callable[[Kernel], Autotuner]:
     """Give a kernel configurations."""
     return lambda kernel: Autotuner(kernel, configs, key, options)
 
 
-def heuristics(values: Mapping[str, Callable[[Given], Any]]) -> Callable[[JITFunction], Heuristics]:
+def heuristics(values: Mapping[str, Callable[[Given], Any]]) -> Callable[[Kernel], Heuristics]:
     """Give a kernel constants that follow from its other arguments."""
     return lambda kernel: Heuristics(kernel, values)

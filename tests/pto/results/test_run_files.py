@@ -10,24 +10,25 @@ from typing import Any
 import polars
 import pytest
 
+from kernbench.energy.figures import EnergyFigures
 from kernbench.oplog.critical import CLOCK, UNKNOWN
 from kernbench.pto.bench import find_bench, run_bench
 from kernbench.pto.launch import Outcome
 from kernbench.pto.replay import replay
 from kernbench.pto.results.record import ORCHESTRATOR, Cause, Phase
-from kernbench.pto.results.run_files import explain_graph, write_graph_run
+from kernbench.pto.results.run_files import explain_graph
 from kernbench.pto.results.usage import find_usage
-from kernbench.pto.results.what_if import find_what_ifs
+from kernbench.pto.results.what_if import FASTER, find_what_ifs
 from kernbench.pto.tasks.graph import read_graph
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
-from tests.pto.graphs import random_graph
+from tests.pto.graphs import random_graph, result_of
 
 BACKENDS = ("tensormap_and_ringbuffer", "aicpu_build_graph", "host_build_graph")
 
 
 def keep(outcome: Outcome, out: Path) -> tuple[dict[str, Any], polars.DataFrame, polars.DataFrame]:
     """What is kept of a run: its result, its op log with the numbers of rows, its critical path."""
-    write_graph_run(outcome, {"bench": "graph"}, explain_graph(outcome), out, lambda _: None, {})
+    result_of(outcome).write(out)
     log = (
         read_sealed_parquet(out / "oplog.parquet")
         .with_row_index("row")
@@ -78,6 +79,13 @@ def test_the_path_of_a_replay(tmp_path: Path, seed: int, slots: int) -> None:
     check_path(replay(graph), tmp_path)
 
 
+@pytest.mark.parametrize("part", FASTER)
+@pytest.mark.parametrize("bench", ["blocked_gemm", "paged_attention"])
+def test_the_path_goes_on_through_what_takes_no_time(tmp_path: Path, bench: str, part: str) -> None:
+    free = dict.fromkeys((field for field in FASTER[part] if not field.endswith(("probe_ns", "load_ns"))), 0.0)
+    check_path(run_bench(find_bench(bench), "ascend_910b2", overrides=free, verify=False).outcome, tmp_path)
+
+
 def check_path(outcome: Outcome, out: Path) -> None:
     told, log, path = keep(outcome, out)
     pieces = path.unique(["start_ns", "end_ns"], maintain_order=True)
@@ -95,6 +103,7 @@ def check_path(outcome: Outcome, out: Path) -> None:
 def test_rows_that_are_added_change_nothing_of_the_run() -> None:
     outcome = run_small("vector_example", BACKENDS[0])
     session, busy_fs = outcome.session, outcome.usage.busy_fs
+    energy = EnergyFigures(session.program).of_run(outcome.end_fs)
     rows, times, events, now_fs = len(session.op_times), session.op_times.copy(), session.events, session.now_fs
     assert outcome.whole is session
     assert len(session.op_times) == session.program.row_count > rows
@@ -102,6 +111,7 @@ def test_rows_that_are_added_change_nothing_of_the_run() -> None:
     assert (session.op_times[rows:]["end_fs"] > 0).all()
     assert (session.events, session.now_fs) == (events, now_fs)
     assert (find_usage(outcome).busy_fs == busy_fs).all()
+    assert EnergyFigures(session.program).of_run(outcome.end_fs) == energy
 
 
 @pytest.mark.parametrize("seed", range(6))

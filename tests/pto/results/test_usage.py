@@ -7,8 +7,8 @@ import pytest
 from kernbench.pto.replay import replay
 from kernbench.pto.results import usage
 from kernbench.pto.results.record import ORCHESTRATOR, Phase
-from kernbench.pto.results.run_files import explain_graph, write_graph_run
 from kernbench.pto.tasks.graph import read_graph
+from tests.pto.graphs import result_of
 
 
 def run(tasks, machine="ascend_910b2", **runtime):
@@ -48,6 +48,5 @@ def test_a_run_finds_its_bottleneck_once_for_all_that_is_said_of_it(tmp_path, mo
     real = usage.find_bottlenecks
     monkeypatch.setattr(usage, "find_bottlenecks", lambda *given: found.append(1) or real(*given))
     outcome = run([{"id": 0, "core": "aiv", "duration_us": 1}])
-    told = outcome.usage.to_dict()
-    write_graph_run(outcome, told, explain_graph(outcome), tmp_path / "run", lambda _: None, {})
+    result_of(outcome).write(tmp_path / "run")
     assert len(found) == 1

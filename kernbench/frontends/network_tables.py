@@ -1,0 +1,75 @@
+"""The summary of a step of a network: tokens a second, the time of each operator, and what is not modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernbench.text_table import Column, TextTable, list_table
+
+if TYPE_CHECKING:
+    from kernbench.runs.result import RunResult
+
+
+def network_tables(result: RunResult) -> list[TextTable]:
+    """As of `Workload.tables`."""
+    told = result.network
+    assert told is not None
+    return [_answer(told, result), _operators(told["operators"], told["step_ns"]), _not_modelled(told["not_modelled"])]
+
+
+def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
+    held = told["memory_bytes"]
+    lines = [
+        (
+            "time per token",
+            f"{told['step_ns'] / 1e6:,.4f} ms",
+            f"a step of all {told['layers']} layers, simulated time",
+        ),
+        ("a user", f"{told['user_tokens_s']:,.1f} tokens/s", f"one of {told['sequences']} sequences"),
+        ("the machine", f"{told['tokens_s']:,.1f} tokens/s", f"{told['tensor'] * told['replicas']} SIPs in use"),
+        ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {_say_least(told)}"),
+        (
+            "memory",
+            f"{sum(held.values()) / 1e9:,.2f} GB",
+            f"of {told['sip_bytes'] / 1e9:,.2f} GB of a SIP; {_say_held(held)}",
+        ),
+        ("simulated", f"{result.latency_ns:,.3f} ns", "latency of the launches that stand for all"),
+        ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
+    ]
+    return list_table(lines)
+
+
+def _say_least(told: Mapping[str, Any]) -> str:
+    return f"{told['least_bytes'] / 1e9:,.3f} GB, {told['least_flops'] / 1e9:,.1f} GFLOP"
+
+
+def _say_held(held: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {nbytes / 1e9:,.2f}" for name, nbytes in held.items())
+
+
+def _operators(rows: Sequence[Mapping[str, Any]], step_ns: float) -> TextTable:
+    """A line for each operator of each part that was simulated."""
+    return TextTable(
+        [
+            Column("part", [_first(rows, i) for i in range(len(rows))]),
+            Column("times", [f"{row['times']:,}" for row in rows], right=True),
+            Column("operator", [row["operator"] for row in rows]),
+            Column("us", [f"{row['ns'] / 1e3:,.3f}" for row in rows], right=True),
+            Column("of step", [f"{row['times'] * row['ns'] / step_ns:.1%}" for row in rows], right=True),
+            Column("bound by", [row["bound"] or "" for row in rows]),
+            Column(
+                "of peak", ["" if row["bound"] is None else f"{row['share_of_peak']:.1%}" for row in rows], right=True
+            ),
+        ]
+    )
+
+
+def _first(rows: Sequence[Mapping[str, Any]], i: int) -> str:
+    """The part of a row, where another begins."""
+    section = rows[i]["section"]
+    return "" if i and rows[i - 1]["section"] == section else section
+
+
+def _not_modelled(lines: Sequence[str]) -> TextTable:
+    return list_table([("not modelled", line, "") for line in lines])

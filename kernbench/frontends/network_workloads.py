@@ -1,0 +1,208 @@
+"""Networks as workloads: a step becomes launches of kernels on SIPs, layers of one kind once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench import library
+from kernbench.dtypes import bits
+from kernbench.errors import InputError
+from kernbench.frontends import networks
+from kernbench.frontends.bench_workloads import BenchWorkload, refuse_bounds
+from kernbench.frontends.frontend import Name, Values, refuse_family
+from kernbench.frontends.network_tables import network_tables
+from kernbench.frontends.prepared import Prepared, Request
+from kernbench.frontends.shown import Section, Shown
+from kernbench.runs.bench import Bench
+from kernbench.text_table import TextTable
+from kernbench.workloads.descriptions import Network, find_network, list_networks
+from kernbench.workloads.step import Step, make_step, read_types
+from kernbench.workloads.totals import count_active, count_cached, count_parameters
+
+if TYPE_CHECKING:
+    from kernbench.runs.result import RunResult
+    from kernbench.workloads.sip.rank import Mark
+
+DOCS = """A step of the network.
+
+Parameters:
+    phase: decode takes a token of each sequence; prefill and chunked are bounded by `show`, and have no kernels yet
+    batch: sequences of a step
+    context: tokens that the new one attends to, itself among them
+    tp: SIPs that share the matrices of a layer (tensor parallelism)
+    dp: replicas of these SIPs, with a batch each (data parallelism)
+    weights: type of the weights; empty: that of the config
+    activations: type of the activations; empty: that of the config
+    cache: type of keys and values; empty: that of the activations
+    layers: kinds simulates one layer of each kind, all every layer
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkWorkload(BenchWorkload):
+    """A network; `marks` are those of its last run."""
+
+    network: Network
+    marks: list[Mark]
+
+    record = networks.FRONT_END
+
+    @property
+    def source(self) -> str:
+        """As of `Workload`."""
+        return self.given
+
+    @property
+    def noted(self) -> str:
+        """As of `Workload`."""
+        return self.given if self.given in list_networks() else str(self.network.file.absolute())
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """As of `Workload`; algorithms and settings of collectives belong to it."""
+        from kernbench.ccl.config import list_files
+
+        digest = hashlib.sha256(self.network.file.read_bytes())
+        for path in list_files():
+            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+        return {f"network {self.given}": digest.hexdigest()}
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """As of `Workload`: algorithms of collectives."""
+        from kernbench.ccl.config import list_files
+
+        return [path for path in list_files() if path.suffix == ".py"]
+
+    def refuse(self, topology: str, family: str) -> str | None:
+        """As of `Workload`."""
+        return refuse_family("networks", "sip", topology, family, self.machine)
+
+    def refuse_mode(self, mode: str) -> str | None:
+        """As of `Workload`."""
+        return refuse_bounds(mode, "networks")
+
+    def describe(self) -> Shown:
+        """As of `Workload`."""
+        one = self.network.architecture
+        sizes = {
+            "parameters": f"{count_parameters(one):,}",
+            "of a token": f"{count_active(one):,}",
+            "layers": f"{one.layers:,}",
+            "hidden size": f"{one.hidden:,}",
+            "cache of a token": f"{count_cached(one, 1):,} elements",
+        }
+        told = [{"size": name, "value": value} for name, value in sizes.items()]
+        found = BenchWorkload.describe(self)
+        data = {**found.data, "kind": self.record.kind, "sizes": sizes, "source": self.network.source}
+        return replace(
+            found,
+            kind=self.record.title,
+            sections=[Section("", told, {"size": "size", "value": ""}), *found.sections],
+            data={**data, "not_modelled": list(one.not_modelled)},
+            text=f"Sizes: {self.network.source}.",
+            remarks=[*(f"not modelled: {line}" for line in one.not_modelled), *found.remarks],
+        )
+
+    def make_step(self, given: Mapping[str, Any]) -> Step:
+        """The step that parameters ask for. Errors: InputError."""
+        network = self.network.architecture
+        types = read_types(network, given["weights"], given["activations"], given["cache"])
+        return make_step(
+            network,
+            phase=given["phase"],
+            batch=given["batch"],
+            prompt=given["context"],
+            context=given["context"],
+            chunk=given["context"],
+            types=types,
+            tensor=given["tp"],
+            replicas=given["dp"],
+        )
+
+    def prepare(self, request: Request) -> Prepared:
+        """As of `Workload`. Errors: also InputError for what does not fit or has no kernels."""
+        from kernbench.frontends.bench_runs import make_result, prepare_machine
+        from kernbench.runs.run import run_kernels
+        from kernbench.workloads.memory import check_memory
+        from kernbench.workloads.sip.answer import find_peak
+        from kernbench.workloads.sip.program import Plan, check_lowered
+
+        options = request.options
+        if options.verify:
+            raise InputError(
+                f"{self.name} has no weights, so no numbers of a run can be checked; leave --verify-data out"
+            )
+        if refusal := self.refuse_mode(options.mode):
+            raise InputError(refusal)
+        machine, given = prepare_machine(self, request)
+        step, network = self.make_step(given), self.network.architecture
+        sips = machine.places.sip_count
+        if step.tensor * step.replicas > sips:
+            raise InputError(
+                f"{self.name} got tp={step.tensor} and dp={step.replicas}, which take {step.tensor * step.replicas} SIPs, and "
+                f"{machine.name} has {sips}; give fewer, or --set topology.sips.count={step.tensor * step.replicas}"
+            )
+        check_lowered(network, step)
+        peak = find_peak(machine, bits(step.types.activations))
+        memory = check_memory(network, step, peak.held)
+        plan = Plan(network, given["layers"] == "all")
+        run = partial(run_kernels, self.of, machine, range(step.tensor), given, options)
+        tell = partial(self._tell, plan, step, memory, peak)
+        return Prepared(self, machine, lambda: tell(make_result(self, request, machine, run)))
+
+    def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, result: RunResult) -> RunResult:
+        """The result with the answer for the network."""
+        from kernbench.workloads.sip.answer import tell_step, time_marks
+
+        session = result.device.session
+        launches = [launch for launch in result.launches if launch.message.sip == 0]
+        times = time_marks(self.marks, launches, session.op_issue_fs, session.op_end_fs)
+        return replace(result, network=tell_step(plan, step, memory, peak, self.marks, times))
+
+    def check_family(self, topology: str, family: str) -> None:
+        """As of `BenchWorkload`."""
+        if refusal := self.refuse(topology, family):
+            raise InputError(refusal)
+
+    def tables(self, result: RunResult) -> list[TextTable]:
+        """As of `Workload`."""
+        return network_tables(result)
+
+
+def find(name: Name, values: Values) -> NetworkWorkload:
+    """A network by its name or its path. Errors: InputError."""
+    del values
+    found = find_network(str(name))
+    marks: list[Mark] = []
+
+    def run(torch: Any, **given: Any) -> None:
+        from kernbench.workloads.sip.program import Plan, run_step
+
+        marks.clear()
+        plan = Plan(found.architecture, given["layers"] == "all")
+        marks.extend(run_step(torch, plan, workload.make_step(given)))
+
+    architecture = found.architecture
+    bench = Bench(
+        architecture.name,
+        found.description,
+        networks.PARAMETERS,
+        found.file,
+        run,
+        choices=networks.CHOICES,
+        docs=(None, DOCS),
+        line=1,
+    )
+    workload = NetworkWorkload(bench, str(name), found, marks)
+    return workload
+
+
+def list_entries() -> list[tuple[str, str, Path]]:
+    """The name, the description and the file of each network."""
+    return [(name, find_network(name).description, library.find(networks.KIND, name)) for name in list_networks()]

@@ -1,0 +1,222 @@
+"""Matrix products of few tokens, in two launches: parts of a cube, and their sum with what follows.
+
+Each cube has its own rows of a weight, each of its PEs some columns of those, which stream from the PE's own memory once. So a
+PE reads the features of its columns alone, and the parts that the PEs of a cube add up never leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kernbench.dtypes import itemsize
+from kernbench.host.memory.placement import part_of
+from kernbench.workloads.kernels.layout import CUBES, PES, find_tile, own_rows, rows_in_cube
+
+BLOCK_BYTES = 48 << 10  # of results in f32 at a time, of which scratch holds some twenty
+
+
+class Sizes(NamedTuple):
+    """Of a product on one SIP."""
+
+    out: int
+    features: int
+    tokens: int
+
+
+class Norm(NamedTuple):
+    """A norm that a product finishes: sums of squares and of elements (PEs of a cube, tokens). Pointers."""
+
+    squares: int
+    elements: int
+    features: int
+    eps: float
+    shift_ptr: int = 0  # (out, 1): what each output takes of the mean; 0: a norm without a mean
+
+
+class Extras(NamedTuple):
+    """What follows a product: a bias (out, 1), an activation, and a tensor to add. Pointers; 0: none."""
+
+    bias_ptr: int = 0
+    activation: str = ""
+    residual_ptr: int = 0
+
+
+def multiply(
+    x_ptr: int,
+    w_ptrs: tuple[int, ...],
+    part_ptrs: tuple[int, ...],
+    normal: tuple[int, int, int] | None,
+    sizes: tuple[int, int, int],
+    types: tuple[str, str],
+    tl: Any,
+) -> None:
+    """The parts of y (out, tokens) = w (out, features) x (features, tokens), of one weight or of several that read one x.
+
+    `normal` are pointers to the weights of a norm (features, 1) that x is taken times, and to the sums that finish it.
+    `types` are of weights and of activations.
+    """
+    s, dtype = Sizes(*sizes), types[1]
+    (top, bottom), (first, end) = _rows_of_cube(tl, s.out), rows_in_cube(tl, s.features)
+    if first >= end:
+        return
+    x = tl.load(x_ptr + first * s.tokens * itemsize(dtype), (end - first, s.tokens), dtype)
+    if normal:
+        x = _take_sums(tl, x, first, normal, dtype)
+    for w_ptr, part_ptr in zip(w_ptrs, part_ptrs, strict=True):
+        if top < bottom:
+            shape = (bottom - top, end - first)
+            at = (top * s.features + shape[0] * first) * itemsize(types[0])
+            tile = find_tile(*shape, s.tokens, itemsize(types[0]), "a")
+            weight, place = tl.ref(w_ptr + at, shape, types[0]), _part_of(tl, s, tl.program_id(PES))
+            tl.composite("gemm", weight, x, part_ptr + place * itemsize(dtype), out_dtype=dtype, tile_shape=tile)
+    tl.wait()
+
+
+def finish(
+    part_ptrs: tuple[int, ...],
+    y_ptr: int,
+    sizes: tuple[int, int, int],
+    types: tuple[str, str],
+    norm: Any,
+    extras: tuple[Any, ...],
+    tl: Any,
+) -> None:
+    """y = the sum of the parts, with what follows; of two products the first is the gate of the second."""
+    s, dtype = Sizes(*sizes), types[1]
+    first, end = own_rows(tl, s.out)
+    if first >= end:
+        return
+    scale = _find_scale(tl, Norm(*norm), s) if norm else None
+    rows = max(1, BLOCK_BYTES // (s.tokens * itemsize("f32")))
+    for top in range(first, end, rows):
+        block = _Block(tl, top, min(end, top + rows), s, dtype)
+        sums = [block.sum_parts(part_ptr) for part_ptr in part_ptrs]
+        if norm:
+            sums = [block.normalise(each, scale, Norm(*norm)) for each in sums]
+        tl.store(y_ptr + block.at, block.end(sums, Extras(*extras)))
+        block.release()
+
+
+class _Block:
+    """Some rows of a PE, whose results are released when they are done."""
+
+    def __init__(self, tl: Any, first: int, end: int, s: Sizes, dtype: str) -> None:
+        self.tl, self.first, self.sizes, self.dtype = tl, first, s, dtype
+        self.shape = (end - first, s.tokens)
+        self.at = first * s.tokens * itemsize(dtype)
+        self._made: list[Any] = []
+
+    def sum_parts(self, part_ptr: int) -> Any:
+        """f32, summed over the PEs of the cube that had features."""
+        tl, s = self.tl, self.sizes
+        below = self.first - _rows_of_cube(tl, s.out)[0]
+        total = tl.zeros(self.shape, "f32")
+        for pe in range(_busy(tl, s.features)):
+            at = (_part_of(tl, s, pe) + below * s.tokens) * itemsize(self.dtype)
+            before, total = total, total + tl.load(part_ptr + at, self.shape, self.dtype)
+            tl.release(before)
+        return self._keep(total)
+
+    def normalise(self, y: Any, scale: Any, norm: Norm) -> Any:
+        """y / deviation, less what the mean adds to it."""
+        over, mean = scale
+        y = self._keep(y * over)
+        if mean is None:
+            return y
+        shift = self._column(norm.shift_ptr)
+        return self._keep(y - self._keep(self.tl.dot(shift, mean, out_dtype="f32")))
+
+    def end(self, sums: list[Any], then: Extras) -> Any:
+        """What follows the sums, in the type of activations."""
+        tl, y = self.tl, sums[0]
+        if then.bias_ptr:
+            y = self._keep(y + self._column(then.bias_ptr))
+        y = activate(tl, y, then.activation, self._keep)
+        for other in sums[1:]:
+            y = self._keep(y * other)
+        if then.residual_ptr:
+            y = self._keep(y + tl.load(then.residual_ptr + self.at, self.shape, self.dtype))
+        return self._keep(narrow(tl, y, self.dtype))
+
+    def release(self) -> None:
+        """Let go of all results."""
+        for each in self._made:
+            self.tl.release(each)
+
+    def _column(self, ptr: int) -> Any:
+        return self.tl.load(ptr + self.first * itemsize(self.dtype), (self.shape[0], 1), self.dtype)
+
+    def _keep(self, made: Any) -> Any:
+        if all(made is not each for each in self._made):
+            self._made.append(made)
+        return made
+
+
+def activate(tl: Any, x: Any, activation: str, keep: Callable[[Any], Any]) -> Any:
+    """The activation of a name of Hugging Face; all GELUs are the tanh form, written with the logistic function.
+
+    `keep` gets each result, to release it.
+    """
+    if activation == "silu":
+        return keep(x * keep(tl.sigmoid(x)))
+    if activation.startswith("gelu"):
+        cube = keep(keep(x * x) * x)
+        inner = keep(keep(x + keep(cube * 0.044715)) * 1.5957691)
+        return keep(x * keep(tl.sigmoid(inner)))
+    if activation == "relu":
+        return keep(tl.maximum(x, 0.0))
+    return x
+
+
+def narrow(tl: Any, x: Any, dtype: str) -> Any:
+    """The same numbers in another type."""
+    if x.dtype == dtype:
+        return x
+    job = tl.composite("math", x, x, math_op="maximum", out_dtype=dtype)
+    tl.wait(job)
+    return job.out
+
+
+def _rows_of_cube(tl: Any, out: int) -> tuple[int, int]:
+    return part_of((0, out), tl.program_id(CUBES), tl.num_programs(CUBES))
+
+
+def _part_of(tl: Any, s: Sizes, pe: int) -> int:
+    """The first element of the part of a PE of this cube, in a tensor (`rows_of_parts`, tokens) over PEs."""
+    rows = -(-s.out // tl.num_programs(CUBES))
+    return (tl.program_id(CUBES) * tl.num_programs(PES) + pe) * rows * s.tokens
+
+
+def rows_of_parts(out: int, cubes: int, pes: int) -> int:
+    """The rows of the tensor of all parts: as many for each PE."""
+    return -(-out // cubes) * cubes * pes
+
+
+def _take_sums(tl: Any, x: Any, first: int, normal: tuple[int, int, int], dtype: str) -> Any:
+    """x times the weights of a norm; its sums over the features of this PE are written."""
+    rows, tokens = x.shape
+    weight_ptr, squares_ptr, elements_ptr = normal
+    ones = tl.full((1, rows), 1.0, dtype)
+    mine = tl.program_id(PES) * tokens * itemsize("f32")
+    tl.store(squares_ptr + mine, tl.dot(ones, x * x, out_dtype="f32"))
+    tl.store(elements_ptr + mine, tl.dot(ones, x, out_dtype="f32"))
+    return x * tl.load(weight_ptr + first * itemsize(dtype), (rows, 1), dtype)
+
+
+def _find_scale(tl: Any, norm: Norm, s: Sizes) -> tuple[Any, Any]:
+    """1 / deviation of each token, (1, tokens), and its mean over its deviation; None for a norm without a mean."""
+    share = 1.0 / norm.features
+    shape = (_busy(tl, s.features), s.tokens)
+    squares = tl.sum(tl.load(norm.squares, shape, "f32"), axis=0) * share
+    if not norm.shift_ptr:
+        return tl.rsqrt(squares + norm.eps), None
+    mean = tl.sum(tl.load(norm.elements, shape, "f32"), axis=0) * share
+    over = tl.rsqrt(squares - mean * mean + norm.eps)
+    return over, mean * over
+
+
+def _busy(tl: Any, features: int) -> int:
+    """The PEs of a cube that have features."""
+    pes = tl.num_programs(PES)
+    return -(-features // -(-features // pes))

@@ -1,0 +1,1 @@
+"""Networks on machines of family sip: each operator becomes launches of kernels, through the context of benches."""

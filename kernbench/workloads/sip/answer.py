@@ -1,0 +1,137 @@
+"""What a simulated step says of a network: its time by layer and operator, tokens a second, and both beside the least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kernbench.units import FS_PER_NS
+from kernbench.workloads.memory import Memory
+from kernbench.workloads.operators import Operator, list_operators, sum_least
+from kernbench.workloads.sip.program import Plan
+from kernbench.workloads.sip.rank import Mark
+from kernbench.workloads.step import Step
+from kernbench.workloads.totals import count_active, count_parameters
+
+if TYPE_CHECKING:
+    from kernbench.host.device.launch import Launch
+    from kernbench.machine.machine import Machine
+
+# The operators of `workloads.operators` that the launches of one name do.
+_DOES = {
+    "q, k, v": ("q", "k", "v"),
+    "attention": ("attention",),
+    "o": ("o",),
+    "gate, up": ("gate", "up"),
+    "up": ("up",),
+    "down": ("down",),
+    "lm_head": ("lm_head",),
+}
+NOT_MODELLED = ("the choice of the next token from the logits", "requests that wait, come and go")
+
+
+class Peak(NamedTuple):
+    """Of a SIP: what its matrix engines and its HBM can do in a femtosecond, and the bytes that it holds."""
+
+    flops_fs: float
+    bytes_fs: float
+    held: int
+
+
+def find_peak(machine: Machine, bits: int) -> Peak:
+    """The peak of a SIP for elements of so few bits."""
+    places = machine.places
+    pes = places.cubes_per_sip * places.pes_per_cube
+    memory = machine.terminals[places.hbm(0, 0, 0)]
+    fs_per_flit = int(machine.stations.fs_per_flit[memory.first_station])
+    engines = int(machine.server_slots[places.pe(0, 0, 0).gemm_server])
+    return Peak(
+        pes * engines / machine.figures[f"pe_gemm.flop_{bits}"],
+        pes * memory.stripes * machine.flit_bytes / fs_per_flit,
+        pes * int(machine.figures["hbm.slice_bytes"]),
+    )
+
+
+def tell_step(
+    plan: Plan, step: Step, memory: Memory, peak: Peak, marks: Sequence[Mark], times_fs: Sequence[int]
+) -> dict[str, Any]:
+    """The answer in JSON's types; `times_fs` is the time of each mark. A layer counts for all of its kind."""
+    network = plan.network
+    least = list_operators(network, step)
+    counts = {f"layer {at}": plan.count(kind) for at, kind in plan.list_layers()}
+    kinds = {f"layer {at}": kind for at, kind in plan.list_layers()}
+    rows = [
+        _tell_operator(
+            mark,
+            fs,
+            counts.get(mark.section, 1),
+            [one for one in least if one.layer == kinds.get(mark.section)],
+            step,
+            peak,
+        )
+        for mark, fs in zip(marks, times_fs, strict=True)
+    ]
+    total_fs = sum(fs * counts.get(mark.section, 1) for mark, fs in zip(marks, times_fs, strict=True))
+    whole = sum_least(least)
+    least_fs = max(whole.flops / peak.flops_fs, whole.bytes / peak.bytes_fs) / step.tensor
+    step_ns = total_fs / FS_PER_NS
+    return {
+        "name": network.name,
+        "family": network.family,
+        "layers": network.layers,
+        "parameters": count_parameters(network),
+        "active_parameters": count_active(network),
+        "phase": step.phase,
+        "sequences": step.sequences,
+        "types": asdict(step.types),
+        "tensor": step.tensor,
+        "replicas": step.replicas,
+        "memory_bytes": {"weights": memory.weights, "cache": memory.cache, "activations": memory.activations},
+        "sip_bytes": peak.held,
+        "step_fs": total_fs,
+        "step_ns": step_ns,
+        "user_tokens_s": 1e9 / step_ns,
+        "tokens_s": step.sequences * step.replicas * 1e9 / step_ns,
+        "least_ns": least_fs / FS_PER_NS,
+        "least_flops": whole.flops,
+        "least_bytes": whole.bytes,
+        "share_of_least": least_fs / total_fs,
+        "operators": rows,
+        "not_modelled": [*network.not_modelled, *NOT_MODELLED, *_list_shared(step)],
+    }
+
+
+def time_marks(
+    marks: Sequence[Mark], launches: Sequence[Launch], issue_fs: np.ndarray, end_fs: np.ndarray
+) -> list[int]:
+    """The time of each mark, of the launches of one SIP: from its first launch leaving the host to the next mark's."""
+    begins = [launches[mark.first].left_fs(issue_fs) for mark in marks]
+    ends = [*begins[1:], launches[-1].back_fs(end_fs)]
+    return [end - begin for begin, end in zip(begins, ends, strict=True)]
+
+
+def _tell_operator(
+    mark: Mark, fs: int, times: int, least: Sequence[Operator], step: Step, peak: Peak
+) -> Mapping[str, Any]:
+    done = [one for one in least if one.name in _DOES.get(mark.operator, ())]
+    flops = sum(one.flops for one in done) / step.tensor
+    moved = sum(one.bytes for one in done) / step.tensor
+    needs = {"compute": flops / peak.flops_fs, "memory": moved / peak.bytes_fs}
+    bound = max(needs, key=lambda name: needs[name]) if done else None
+    return {
+        "section": mark.section,
+        "operator": mark.operator,
+        "times": times,
+        "ns": fs / FS_PER_NS,
+        "flops": flops,
+        "bytes": moved,
+        "bound": bound,
+        "share_of_peak": needs[bound] / fs if bound else None,
+    }
+
+
+def _list_shared(step: Step) -> list[str]:
+    return ["what replicas take from each other of the host"] if step.replicas > 1 else []

@@ -1,0 +1,146 @@
+"""A layer of a decoder on a rank: the tensors that it keeps, and the launches of a step of decode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.dtypes import itemsize
+from kernbench.workloads.architecture import Heads, LayerKind
+from kernbench.workloads.kernels.attention import Decode, attend, merge
+from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES
+from kernbench.workloads.kernels.spread import spread_heads
+from kernbench.workloads.numbers import EPS, rotation
+from kernbench.workloads.sip.projection import Part, Projection
+from kernbench.workloads.sip.rank import Rank
+
+if TYPE_CHECKING:
+    from kernbench.host.torch.tensor import Tensor
+
+SCORES_SHARE = 8  # of the scratch of a PE: the scores of a unit take no more
+
+
+class AttentionBlock:
+    """Attention of one layer. Rows of queries, keys and values come from one product."""
+
+    def __init__(self, rank: Rank, place: str, kind: LayerKind) -> None:
+        network = rank.network
+        heads = network.attention
+        assert isinstance(heads, Heads)
+        self.rank, self.place, self.heads = rank, place, heads
+        self.sizes = find_sizes(rank, heads, kind)
+        a, d, e = self.sizes, network.hidden, heads.size
+        queries, keys = heads.queries * e, heads.keys * e
+        first = rank.index * heads.keys // rank.step.tensor  # of the heads of keys; ranks beyond them share one
+        mine = slice(first * e, (first + a.keys) * e)
+        own = rank.share(queries)
+        self.norm = rank.norm(place, "input_norm")
+        bias = heads.bias
+        parts = [Part("q", queries, d, own, bias=bias), *(Part(n, keys, d, mine, bias=bias) for n in "kv")]
+        self.qkv = Projection(rank, place, parts, self.norm)
+        own_bias = heads.out_bias and rank.index == 0  # the sum over ranks takes it once
+        self.out = Projection(rank, place, [Part("o", d, queries, slice(None), own, own_bias)])
+        self.cache = tuple(self._cache(name) for name in ("keys", "values"))
+        self.tables = self._tables()
+        self.units = rank.torch.empty((a.pairs * a.splits, a.group * e), rank.dtype, OVER_PES, "units")
+        self.parts: tuple[Any, Any] = (0, 0)
+        self.merged = self.units
+        if a.splits > 1:
+            shape = (a.pairs * a.splits, a.group)
+            self.parts = tuple(rank.torch.empty(shape, "f32", OVER_PES, name) for name in ("largest", "total"))  # type: ignore[assignment]
+            self.merged = rank.torch.empty((a.pairs, a.group * e), rank.dtype, OVER_PES, "merged")
+        self.rows = rank.activation("qkv", self.qkv.rows)
+        self.rows_in_cubes = rank.activation("qkv_in_cubes", self.qkv.rows, IN_CUBES)
+        self.attended = rank.activation("attended", self.out.features, IN_CUBES)
+
+    def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
+        """y = residual + attention of x."""
+        rank, a = self.rank, self.sizes
+        with rank.operator("q, k, v"):
+            rank.multiply("qkv", x, [self.qkv], self.rows)
+            rank.spread(self.rows, self.rows_in_cubes)
+        with rank.operator("attention"):
+            rank.torch.launch(
+                "attend", attend, self.rows_in_cubes, self.cache, self.units, self.parts, self.tables, tuple(a)
+            )
+            if a.splits > 1:
+                rank.torch.launch("merge", merge, self.units, self.parts, self.merged, tuple(a))
+        with rank.operator("o"):
+            width = a.group * a.size
+            given = (self.merged, self.attended, a.keys, width, rank.tokens, rank.dtype)
+            rank.torch.launch("spread_heads", spread_heads, *given)
+            rank.multiply("o", self.attended, [self.out], y, residual=residual)
+
+    def _cache(self, name: str) -> Tensor:
+        a = self.sizes
+        shape = (a.pairs * a.splits, a.part * a.size)
+
+        def make() -> np.ndarray:
+            """The tokens before the new one, as `numbers` draws them for whole heads."""
+            whole = draw_cache(self.rank, self.place, name, self.heads, a.context)
+            first = self.rank.index * self.heads.keys // self.rank.step.tensor
+            mine = whole[first : first + a.keys]  # head, sequence, token, element
+            room = np.zeros((a.keys, a.tokens, a.splits * a.part, a.size), np.float32)
+            room[:, :, : a.context - 1] = mine
+            return room
+
+        return self.rank.torch.computed(shape, make, a.cache_dtype, OVER_PES, f"{self.place}.{name}")
+
+    def _tables(self) -> tuple[Any, ...]:
+        rank, a, network = self.rank, self.sizes, self.rank.network
+        turned = rotation(a.size, network.rotary, rank.step.parts[0].before) if network.rotary else None
+        norms = ("q_norm", "k_norm") if self.heads.normalised else ()
+        numbers = [rank.numbers.vector(self.place, name, a.size, 1.0)[None] for name in norms]
+        return (
+            rank.constant("identity", np.eye(a.tokens, dtype=np.float32)),
+            rank.constant("lanes", np.eye(a.group, dtype=np.float32)),
+            0 if turned is None else rank.constant("rotation", turned),
+            *([rank.constant(name, one) for name, one in zip(norms, numbers, strict=True)] or (0, 0)),
+        )
+
+
+class MlpBlock:
+    """The MLP of one layer."""
+
+    def __init__(self, rank: Rank, place: str) -> None:
+        network, d = rank.network, rank.network.hidden
+        mlp, own = network.mlp, rank.share(network.mlp.inner)
+        self.rank, self.mlp = rank, mlp
+        self.norm = rank.norm(place, "mlp_norm" if network.norms.per_layer > 1 else "input_norm")
+        self.inputs = [
+            Projection(rank, place, [Part(name, mlp.inner, d, own, bias=mlp.bias)], self.norm)
+            for name in (("gate", "up") if mlp.gated else ("up",))
+        ]
+        own_bias = mlp.bias and rank.index == 0
+        self.down = Projection(rank, place, [Part("down", d, mlp.inner, slice(None), own, own_bias)])
+        self.inner = rank.activation("inner", self.inputs[0].rows)
+
+    def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
+        """y = residual + the MLP of x."""
+        rank, mlp = self.rank, self.mlp
+        with rank.operator("gate, up" if mlp.gated else "up"):
+            rank.multiply("up", x, self.inputs, self.inner, activation=mlp.activation)
+        with rank.operator("down"):
+            rank.multiply("down", self.inner, [self.down], y, residual=residual)
+
+
+def find_sizes(rank: Rank, heads: Heads, kind: LayerKind) -> Decode:
+    """The sizes of attention on a rank, with the context cut so that all PEs have a part and its scores fit in scratch."""
+    torch, step = rank.torch, rank.step
+    keys = max(1, heads.keys // step.tensor)
+    group = heads.queries // step.tensor // keys
+    (part,) = step.parts
+    context = min(part.context, kind.window or part.context)
+    pairs, pes = keys * part.count, torch.cubes_per_sip * torch.pes_per_cube
+    scratch = int(torch.driven.machine.figures["pe.scratch_bytes"])
+    most = max(1, scratch // SCORES_SHARE // (group * itemsize("f32")))
+    splits = min(context, max(1, pes // pairs, -(-context // most)))
+    splits = -(-context // -(-context // splits))  # none is empty
+    cache = step.types.cache
+    return Decode(part.count, keys, group, heads.size, context, splits, rank.dtype, cache, EPS)
+
+
+def draw_cache(rank: Rank, place: str, name: str, heads: Heads, context: int) -> np.ndarray:
+    """float32[head, sequence, token, element] of the tokens before the new one."""
+    return rank.numbers.draw(place, name, (heads.keys, rank.step.parts[0].count, context - 1, heads.size))

@@ -1,0 +1,138 @@
+"""A step of decode of a whole network on a rank: embedding, layers, output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.workloads.architecture import Architecture, Heads, LayerKind
+from kernbench.workloads.kernels.embedding import embed
+from kernbench.workloads.kernels.layout import OVER_PES
+from kernbench.workloads.numbers import Numbers
+from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
+from kernbench.workloads.sip.projection import Part, Projection
+from kernbench.workloads.sip.rank import Mark, Rank
+from kernbench.workloads.step import Step
+
+if TYPE_CHECKING:
+    from kernbench.host.torch.context import RuntimeContext
+    from kernbench.host.torch.tensor import Tensor
+
+
+def check_lowered(network: Architecture, step: Step) -> None:
+    """Check that a step has kernels. Errors: InputError that names what has none, and what would do."""
+    name = network.name
+    lacks = {
+        f"phase={step.phase}": step.phase != "decode",
+        "latent attention": not isinstance(network.attention, Heads),
+        "experts": network.experts is not None,
+        f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
+        "soft caps of scores": bool(network.soft_caps),
+        "attention beside the MLP": network.parallel,
+    }
+    found = [what for what, is_so in lacks.items() if is_so]
+    if found:
+        raise InputError(
+            f"{name} needs {found[0]}, for which there are no kernels yet; phase=decode of dense decoders with heads of keys "
+            "and values runs, such as llama-3.1-8b"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which layers are simulated: the first of each kind, or all."""
+
+    network: Architecture
+    every_layer: bool
+
+    def list_layers(self) -> list[tuple[int, LayerKind]]:
+        """(index, kind) of each that is simulated."""
+        kinds = self.network.layer_kinds
+        if self.every_layer:
+            return list(enumerate(kinds))
+        return [(kinds.index(kind), kind) for kind in self.network.count_kinds()]
+
+    def count(self, kind: LayerKind) -> int:
+        """How many layers one that is simulated counts for."""
+        return 1 if self.every_layer else self.network.count_kinds()[kind]
+
+
+class Decoder:
+    """A decoder on one rank: all tensors are made first, then the launches of a step follow each other."""
+
+    def __init__(self, torch: RuntimeContext, plan: Plan, step: Step, index: int, numbers: Numbers) -> None:
+        network, d = plan.network, plan.network.hidden
+        self.rank = rank = Rank(torch, network, step, index, numbers)
+        self.x = rank.activation("x", d)
+        self.part = rank.activation("part", d) if step.tensor > 1 else None
+        self.table = self._table("embedding", network.vocabulary)
+        self.places = self._table("positions", network.positions) if network.positions else 0
+        self.identity = rank.constant("identity", np.eye(rank.tokens, dtype=np.float32))
+        self.layers: list[tuple[str, AttentionBlock, MlpBlock]] = []
+        for at, kind in plan.list_layers():
+            rank.align()
+            self.layers.append((f"layer {at}", AttentionBlock(rank, f"{at}", kind), MlpBlock(rank, f"{at}")))
+        rank.align()
+        self.norm = rank.norm("end", "final_norm")
+        place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
+        part = Part(name, network.vocabulary, d, rank.share(network.vocabulary))
+        self.head = Projection(rank, place, [part], self.norm)
+        self.logits = rank.activation("logits", self.head.rows)
+
+    def launch(self) -> None:
+        """The launches of a step."""
+        rank, network = self.rank, self.rank.network
+        rank.section = "embedding"
+        ids = list_ids(rank.step, network.vocabulary)
+        before = rank.step.parts[0].before
+        with rank.operator("embedding"):
+            given = (self.places, self.identity, self.x, tuple(ids), before, network.hidden, rank.dtype)
+            rank.torch.launch("embed", embed, self.table, *given)
+        for section, attention, mlp in self.layers:
+            rank.section = section
+            self._add(attention, "attention")
+            self._add(mlp, "MLP")
+        rank.section = "output"
+        with rank.operator("lm_head"):
+            rank.multiply("lm_head", self.x, [self.head], self.logits)
+
+    def _add(self, block: AttentionBlock | MlpBlock, name: str) -> None:
+        """x += the block of x."""
+        if self.part is None:
+            block.launch(self.x, self.x, self.x)
+            return
+        block.launch(self.x, self.part, 0)
+        self.rank.add_parts(name, self.x, self.part)
+
+    def _table(self, name: str, rows: int) -> Tensor:
+        rank, d = self.rank, self.rank.network.hidden
+
+        def make() -> np.ndarray:
+            return rank.numbers.matrix("start", name, rows, d)
+
+        return rank.torch.computed((rows, d), make, rank.dtype, OVER_PES, name)
+
+
+def list_ids(step: Step, vocabulary: int) -> list[int]:
+    """The token of each sequence, spread over the vocabulary by a golden section."""
+    return [int(index * 0.618033988749895 % 1 * vocabulary) for index in range(1, step.tokens + 1)]
+
+
+def run_step(torch: RuntimeContext, plan: Plan, step: Step) -> list[Mark]:
+    """Launch a step on all ranks; returns the marks of the first."""
+    decoders: list[Decoder] = []
+
+    def work(index: int) -> None:
+        decoder = Decoder(torch, plan, step, index, Numbers())
+        decoders.append(decoder)
+        decoder.launch()
+
+    if step.tensor == 1:
+        work(0)
+    else:
+        torch.distributed.init_process_group(backend="ahbm")
+        torch.multiprocessing.spawn(work, nprocs=step.tensor)
+    return decoders[0].rank.marks

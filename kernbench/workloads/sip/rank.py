@@ -1,0 +1,172 @@
+"""A rank of tensor parallelism: its SIP, its share of the sizes, and the tensors that all layers use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.host.memory.placement import DPPolicy
+from kernbench.workloads.architecture import Architecture
+from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, ROWS_AND_COLUMNS
+from kernbench.workloads.kernels.linear import finish, multiply, rows_of_parts
+from kernbench.workloads.kernels.spread import add, spread
+from kernbench.workloads.numbers import EPS, Numbers
+from kernbench.workloads.step import Step
+
+if TYPE_CHECKING:
+    from kernbench.host.device.buffer import Buffer
+    from kernbench.host.torch.context import RuntimeContext
+    from kernbench.host.torch.tensor import Tensor
+    from kernbench.workloads.sip.projection import Projection
+
+
+class Mark(NamedTuple):
+    """The launches of one operator, by their places among those of the rank's SIP."""
+
+    section: str  # embedding, a kind of layer with its number, output
+    operator: str
+    first: int
+    end: int
+
+
+class Normed(NamedTuple):
+    """A norm before products: its weight on the device, and the numbers from which a product folds in its shift."""
+
+    weight: Tensor
+    scale: Callable[[], np.ndarray]
+    shift: Callable[[], np.ndarray] | None  # None: an RMS norm
+
+
+@dataclass(slots=True)
+class Rank:
+    """Makes tensors and launches operators on one SIP, and marks which launches each operator is."""
+
+    torch: RuntimeContext
+    network: Architecture
+    step: Step
+    index: int
+    numbers: Numbers
+    marks: list[Mark] = field(default_factory=list[Mark])
+    section: str = ""
+    sums: tuple[Tensor, Tensor] = field(init=False)
+    fillers: list[Buffer] = field(default_factory=list["Buffer"])
+
+    def __post_init__(self) -> None:
+        shape = (self.torch.pes_per_cube, self.tokens)
+        self.sums = (
+            self.torch.empty(shape, "f32", IN_CUBES, "squares"),
+            self.torch.empty(shape, "f32", IN_CUBES, "elements"),
+        )
+
+    @property
+    def dtype(self) -> str:
+        """The type of activations."""
+        return self.step.types.activations
+
+    @property
+    def tokens(self) -> int:
+        """Columns of activations."""
+        return self.step.tokens
+
+    def align(self) -> None:
+        """Let the next tensors begin at the first channel of each HBM slice, so that all layers of a kind lie alike."""
+        torch, figures = self.torch, self.torch.driven.machine.figures
+        burst = int(figures["hbm.burst_bytes"])
+        period = burst * int(figures["hbm.channels"])
+        for cube, pe in product(range(torch.cubes_per_sip), range(torch.pes_per_cube)):
+            self.fillers.append(torch.reserve("hbm", burst, cube, pe))
+            if rest := -(self.fillers[-1].offset + burst) % period:
+                self.fillers.append(torch.reserve("hbm", rest, cube, pe))
+
+    def share(self, size: int) -> slice:
+        """This rank's part of an axis; of one that ranks do not divide the last part is padded."""
+        part = -(-size // self.step.tensor)
+        return slice(self.index * part, (self.index + 1) * part)
+
+    def activation(self, name: str, rows: int, policy: DPPolicy = OVER_PES) -> Tensor:
+        """A tensor (rows, tokens) that kernels write."""
+        return self.torch.empty((rows, self.tokens), self.dtype, policy, name)
+
+    def weight(self, name: str, rows: int, features: int, make: Callable[[], np.ndarray]) -> Tensor:
+        """A weight (rows, features): rows over cubes, features over the PEs of each."""
+        return self.torch.computed((rows, features), make, self.step.types.weights, ROWS_AND_COLUMNS, name)
+
+    def column(self, name: str, rows: int, make: Callable[[], np.ndarray], policy: DPPolicy = OVER_PES) -> Tensor:
+        """A vector (rows, 1) in the type of activations."""
+        return self.torch.computed((rows, 1), make, self.dtype, policy, name)
+
+    def constant(self, name: str, array: np.ndarray) -> Tensor:
+        """A small matrix that is in each cube."""
+        return self.torch.computed(array.shape, lambda: array, self.dtype, IN_CUBES, name)
+
+    def norm(self, place: str, name: str, rows: int | None = None) -> Normed:
+        """A norm of the network's kind."""
+        width = rows or self.network.hidden
+
+        def scale() -> np.ndarray:
+            return self.numbers.vector(place, name, width, 1.0)
+
+        has_mean = self.network.norms.kind == "layer"
+        shift = (lambda: self.numbers.vector(place, f"{name}.shift", width)) if has_mean else None
+        return Normed(self.column(f"{place}.{name}", width, scale, IN_CUBES), scale, shift)
+
+    @contextmanager
+    def operator(self, name: str) -> Iterator[None]:
+        """Mark the launches of a block."""
+        first = self._count()
+        yield
+        self.marks.append(Mark(self.section, name, first, self._count()))
+
+    def _count(self) -> int:
+        sip = self.torch.runtime.current_sip
+        return sum(launch.message.sip == sip for launch in self.torch.runtime.launches)
+
+    # Operators that several layers and ends have
+
+    def spread(self, x: Tensor, y: Tensor) -> None:
+        """Bring x, which lies over the PEs, to all cubes."""
+        self.torch.launch("spread", spread, x, y, x.shape[0], self.tokens, self.dtype)
+
+    def parts(self, name: str, rows: int) -> Tensor:
+        """Where PEs leave the parts of a product of some rows."""
+        torch = self.torch
+        return self.activation(f"{name}.parts", rows_of_parts(rows, torch.cubes_per_sip, torch.pes_per_cube))
+
+    def multiply(
+        self,
+        name: str,
+        x: Tensor,
+        projections: Sequence[Projection],
+        y: Tensor,
+        *,
+        activation: str = "",
+        residual: Tensor | int = 0,
+    ) -> None:
+        """y = what projections make of x, with what follows; of two the first is the gate of the second."""
+        one = projections[0]
+        sizes, norm = (one.rows, one.features, self.tokens), one.norm
+        weights, parts = (tuple(getattr(each, of) for each in projections) for of in ("weight", "parts"))
+        normal = None if norm is None else (norm.weight, *self.sums)
+        self.torch.launch(name, multiply, x, weights, parts, normal, sizes, self.types)
+        ended = None
+        if norm is not None:
+            ended = (*self.sums, one.features, EPS, one.shift if one.shift is not None else 0)
+        extras = (one.bias, activation, residual)
+        self.torch.launch(f"{name}_sum", finish, parts, y, sizes, self.types, ended, extras)
+
+    @property
+    def types(self) -> tuple[str, str]:
+        """Of weights and activations."""
+        return self.step.types.weights, self.dtype
+
+    def add_parts(self, name: str, x: Tensor, part: Tensor) -> None:
+        """x += the sum of the parts of all ranks."""
+        with self.operator(f"{name} all-reduce"):
+            self.torch.distributed.all_reduce(part, over="ranks")
+        with self.operator("add"):
+            self.torch.launch("add", add, x, part, x.shape[0], self.tokens, self.dtype)

@@ -1,0 +1,129 @@
+"""A step of a network: which tokens it takes, in what types, and over how many SIPs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernbench.dtypes import BITS, canonical
+from kernbench.errors import InputError, shorten, suggest
+from kernbench.workloads.architecture import Architecture, Heads
+
+PHASES = ("decode", "prefill", "chunked")
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """`count` sequences, each with `tokens` new tokens behind `before` that are in the cache; `sampled` give a next token."""
+
+    count: int
+    tokens: int
+    before: int
+
+    @property
+    def context(self) -> int:
+        """Tokens that the last new one attends to, itself among them."""
+        return self.before + self.tokens
+
+    def sum_context(self, window: int | None, causal: bool) -> int:
+        """Tokens attended to, summed over all new tokens of all sequences."""
+        if not causal:
+            return self.count * self.tokens * self.context
+        whole = self.tokens * self.before + self.tokens * (self.tokens + 1) // 2
+        if window is not None and window < self.context:
+            inside = max(0, min(self.tokens, window - self.before))  # the first tokens, which see less than the window
+            whole = inside * self.before + inside * (inside + 1) // 2 + (self.tokens - inside) * window
+        return self.count * whole
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Types of elements: of weights, of activations and of the cache."""
+
+    weights: str
+    activations: str
+    cache: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of a network is asked to do, on each of `tensor` ranks; `replicas` do the same beside each other."""
+
+    phase: str
+    parts: tuple[Sequences, ...]
+    types: Types
+    tensor: int = 1
+    replicas: int = 1
+    widths: dict[str, int] = field(default_factory=lambda: {name: bits // 8 for name, bits in BITS.items()})
+
+    @property
+    def tokens(self) -> int:
+        """New tokens of all sequences."""
+        return sum(part.count * part.tokens for part in self.parts)
+
+    @property
+    def sequences(self) -> int:
+        """All sequences; each ends the step with a next token."""
+        return sum(part.count for part in self.parts)
+
+
+def make_step(
+    network: Architecture,
+    *,
+    phase: str,
+    batch: int,
+    prompt: int,
+    context: int,
+    chunk: int,
+    types: Types,
+    tensor: int = 1,
+    replicas: int = 1,
+) -> Step:
+    """A step of a phase. Errors: InputError for what the network has not, or sizes that do not divide.
+
+    Decode takes a token of each of `batch` sequences, with `context` tokens to attend to. Prefill takes `prompt` tokens of
+    each. Chunked prefill takes the last `chunk` tokens of one prompt, and a token of each of `batch` sequences beside it.
+    """
+    name = network.name
+    if phase not in PHASES:
+        raise InputError(f"{name} got phase={shorten(repr(phase))}{suggest(phase, PHASES)}")
+    if not network.causal and phase != "prefill":
+        raise InputError(f"{name} is an encoder, which has no {phase}; give phase=prefill")
+    given = {"batch": batch, "prompt": prompt, "context": context, "tp": tensor, "dp": replicas}
+    for key, value in given.items():
+        if value < 1:
+            raise InputError(f"{name} got {key}={value}; give 1 or more")
+    if network.patches:
+        prompt = network.patches.tokens
+    parts = {
+        "decode": (Sequences(batch, 1, context - 1),),
+        "prefill": (Sequences(batch, prompt, 0),),
+        "chunked": (Sequences(1, chunk, prompt - chunk), Sequences(batch, 1, context - 1)),
+    }[phase]
+    if phase == "chunked" and not 1 <= chunk <= prompt:
+        raise InputError(f"{name} got chunk={chunk} of prompt={prompt}; give 1 to {prompt}")
+    longest = max(part.context for part in parts)
+    if network.context and longest > network.context:
+        raise InputError(f"{name} attends to at most {network.context:,} tokens, got {longest:,}; give fewer")
+    check_ranks(network, tensor)
+    return Step(phase, parts, types, tensor, replicas)
+
+
+def check_ranks(network: Architecture, tensor: int) -> None:
+    """Check that ranks of tensor parallelism can share a network. Errors: InputError."""
+    queries = network.attention.queries
+    experts = network.experts
+    sizes = {"heads": queries, "inner features": network.mlp.inner}
+    if experts:
+        sizes["inner features of an expert"] = experts.inner
+    if isinstance(network.attention, Heads) and network.attention.keys > tensor:
+        sizes["heads of keys and values"] = network.attention.keys
+    for what, size in sizes.items():
+        if size % tensor:
+            raise InputError(f"{network.name} has {size} {what}, which tp={tensor} ranks cannot share; give a divisor")
+
+
+def read_types(network: Architecture, weights: str, activations: str, cache: str) -> Types:
+    """The types of a step; an empty name is that of the config. Errors: InputError for an unknown type."""
+    own = network.dtype
+    found = (weights or network.quantised or own, activations or own, cache or activations or own)
+    return Types(*(canonical(name) for name in found))

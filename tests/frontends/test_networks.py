@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import kernbench
+from kernbench.cli.main import main
+from kernbench.errors import InputError
+from kernbench.frontends.registry import find, find_front_end
+from kernbench.workloads.config_json import read_config
+from kernbench.workloads.totals import count_parameters
+from tests.workloads.configs import CONFIGS, decoder
+
+SMALL = decoder("llama", "64/4/4/2/16/128/256")
+SETS = ["batch=2", "context=9"]
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A config.json in a folder of the working directory."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("small") / "config.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(SMALL))
+    return str(path)
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def run(capsys: pytest.CaptureFixture[str], program: str, *sets: str, machine: str = "tiny") -> tuple[int, str, str]:
+    given = [part for one in sets for part in ("--set", one)]
+    return call(capsys, "run", program, "-t", machine, *given)
+
+
+def test_a_config_by_its_path_gives_tokens_a_second(config, capsys):
+    given = [part for one in SETS for part in ("--set", one)]
+    code, out, _ = call(capsys, "run", config, "-t", "tiny", *given, "--json")
+    told = json.loads(out)["network"]
+    assert code == 0
+    assert told["name"] == "small"
+    assert told["parameters"] == count_parameters(read_config(SMALL, "c", "small"))
+    total = sum(row["times"] * row["ns"] for row in told["operators"])
+    assert told["step_ns"] == pytest.approx(total)
+    assert told["tokens_s"] == pytest.approx(2e9 / told["step_ns"])
+    assert told["user_tokens_s"] == pytest.approx(1e9 / told["step_ns"])
+    assert {row["times"] for row in told["operators"]} == {1, 4}
+    assert all(0 < row["share_of_peak"] < 1 for row in told["operators"] if row["bound"])
+    assert told["not_modelled"]
+
+
+def test_the_summary_has_a_line_for_each_operator_and_for_what_is_not_modelled(config, capsys):
+    code, out, _ = run(capsys, config, *SETS)
+    assert code == 0
+    for word in ("time per token", "tokens/s", "q, k, v", "attention", "gate, up", "lm_head", "not modelled"):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 132
+
+
+def test_all_layers_take_the_time_of_one_of_each_kind(config):
+    given = {"batch": 2, "context": 9}
+    one, every = (kernbench.run(config, "tiny", parameters={**given, "layers": how}) for how in ("kinds", "all"))
+    assert one.network["step_fs"] == every.network["step_fs"]
+    assert every.latency_ns > one.latency_ns
+
+
+def test_show_tells_sizes_and_their_source(capsys):
+    code, out, _ = call(capsys, "show", "llama-3.1-8b")
+    assert code == 0
+    assert "8,030,261,248" in out
+    assert "arXiv 2407.21783" in out
+    assert "context" in out
+
+
+def test_a_name_of_a_description_is_a_network():
+    assert find_front_end("llama-3.1-8b").name == "network"
+    assert find("gpt-3").parameters["phase"] == "decode"
+
+
+@pytest.mark.parametrize(
+    ("sets", "machine", "sentence"),
+    [
+        (["phase=prefill"], "tiny", "small needs phase=prefill, for which there are no kernels yet; phase=decode of "),
+        (["phase=later"], "tiny", "phase"),
+        (["batch=0"], "tiny", "small got batch=0; give 1 or more"),
+        (
+            ["tp=2"],
+            "tiny",
+            "small got tp=2 and dp=1, which take 2 SIPs, and tiny has 1; give fewer, or --set topology.sips.count=2",
+        ),
+        (["context=200000"], "tiny", "small attends to at most 131,072 tokens, got 200,000; give fewer"),
+        (["weights=int3"], "tiny", "unknown dtype 'int3'"),
+        (["batch=10000000"], "tiny", "are missing; "),
+        ([], "wormhole_n150", "networks run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'"),
+    ],
+)
+def test_what_cannot_run_is_refused_in_a_sentence_with_code_2(config, capsys, sets, machine, sentence):
+    code, out, err = run(capsys, config, *sets, machine=machine)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_numbers_and_bounds_are_refused(config):
+    with pytest.raises(InputError, match="has no weights, so no numbers of a run can be checked"):
+        kernbench.run(config, "tiny", verify=True)
+    with pytest.raises(
+        InputError, match="mode analytic bounds benches of family 'sip'; give hybrid or flit for networks"
+    ):
+        kernbench.run(config, "tiny", mode="analytic")
+
+
+def test_networks_without_kernels_are_refused_and_still_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("config.json").write_text(json.dumps(CONFIGS["DeepSeek-V3"]))
+    code, out, _ = call(capsys, "show", "config.json")
+    assert code == 0
+    assert "671,026,419,200" in out
+    code, _, err = run(capsys, "config.json", "weights=fp8", machine="sip_2x4x4")
+    assert code == 2
+    assert "needs latent attention, for which there are no kernels yet" in err
+
+
+@pytest.mark.slow
+def test_a_sweep_has_tokens_a_second(config):
+    found = kernbench.sweep(config, topology="tiny", workers=1, parameters={"batch": [1, 2, 4], "context": [9]})
+    table = found.table.sort("batch")
+    assert table["status"].to_list() == ["ok"] * 3
+    machine, user = table["tokens_s"].to_list(), table["user_tokens_s"].to_list()
+    assert machine == pytest.approx([batch * one for batch, one in zip([1, 2, 4], user, strict=True)])
+    assert machine == sorted(machine)
