@@ -9,10 +9,11 @@ from benches.accuracy.families import FAMILIES
 from benches.accuracy.page import PAGE, write_page
 from benches.accuracy.record import REFERENCE, Record, find_risen, of_approximation, read, write
 from benches.accuracy.record import measure as measure_family
+from kernbench.errors import InputError
 
 
 def run(arguments: list[str]) -> int:
-    """Exit status: 2 for an unknown name, 1 with `--check` if a mean error has risen.
+    """Exit status: 2 for an unknown name and for data that cannot be read, 1 with `--check` if a mean error has risen.
 
     With names only these families and approximations are measured; the others keep what the reference says of them, and so
     do families whose data are not at hand.
@@ -26,7 +27,11 @@ def run(arguments: list[str]) -> int:
     known = read()
     for family in (one for one in FAMILIES if not one.has_data() and one.name in (names or known_names)):
         print(f"{family.name}: not run; {family.data} names no directory of its data")
-    found = measure(names or known_names)
+    try:
+        found = measure(names or known_names)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     for name, one in found["families"].items():
         print(
             f"{name}: {one['points']} points, mean {one['mean']:.1%}, median {one['median']:.1%}, worst {one['worst']:.1%}"

@@ -24,7 +24,7 @@ NETWORKS = (
         "noc traces",
         "NoC traces",
         "cycles of resharding and of moves from DRAM to L1 on a Wormhole chip, replayed on `wormhole_n150` with finite buffers",
-        "tenstorrent/tt-npe, traces of its profiler (36 of them)",
+        "tenstorrent/tt-npe, traces of its profiler (`tt_npe/workload`)",
         "kernbench probe --noc-trace DIR",
         "Writes, multicasts and Blackhole: these traces only read. The rules of replies were chosen with the traces in view.",
         replay,

@@ -21,6 +21,7 @@ EXACT = ("dynamic_aj", "static_aj", "static_upper_aj", "no_figures")
 MEASURED = ("energy_j", "dynamic_j", "static_j", "power_w")
 OF_MACHINE = ("area_mm2", "cost_usd")
 AJ_PER_J = 10**18
+_KEPT = "prices by rates"
 W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
 
 
@@ -37,8 +38,7 @@ class EnergyFigures:
 
     def __init__(self, program: Program) -> None:
         machine = self._machine = program.machine
-        self._rates = frozenset(machine.prices.rates)
-        self._known: dict[tuple[tuple[str, float], ...], _Priced] = {}
+        self._rates = [field for field in machine.prices.rates if field in machine.figures]
         self._priced = is_priced(machine)
         if self._priced:
             rows = RowEnergies(program)
@@ -77,14 +77,15 @@ class EnergyFigures:
         return dict(zip(OF_MACHINE, (found.area_mm2, found.cost_usd), strict=True))
 
     def _price(self, values: Mapping[str, float]) -> _Priced:
-        rates = {field: value for field, value in values.items() if field in self._rates}
-        key = tuple(sorted(rates.items()))
-        if key not in self._known:
-            prices, instances = self._machine.prices, Instances.of(self._machine)
-            prices = prices.with_rates(rates) if rates else prices
+        """What the machine draws and costs where rates have these values; kept for all machines that differ in rates."""
+        rates = {field: float(values.get(field, self._machine.figures.get(field, 0))) for field in self._rates}
+        known: dict[tuple[float, ...], _Priced] = self._machine.memo.setdefault(_KEPT, {})
+        key = tuple(rates.values())
+        if key not in known:
+            instances, prices = Instances.of(self._machine), self._machine.prices.with_rates(rates)
             draws = instances.draws(prices)
             each = Counter[int]()
             for draw in draws:
                 each[draw.nw] += draw.count
-            self._known[key] = _Priced(tuple(each.items()), *find_price(instances, prices, draws))
-        return self._known[key]
+            known[key] = _Priced(tuple(each.items()), *find_price(instances, prices, draws))
+        return known[key]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.arrays import expand_ranges
+from kernbench.arrays import expand_ranges, unique_rows
 from kernbench.energy.byte_prices import BytePrices, find_byte_prices
 from kernbench.energy.job_actions import Action, find_works
-from kernbench.machine.intents import RouteKind
 from kernbench.program.ops import NONE, Op
+from kernels_jit.layout.codes import READ
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
 
+_KEPT = "actions of transfers"
 HELD = {"dma_read": ("pe_dma", "transfer"), "dma_write": ("pe_dma", "transfer")}  # action of a transfer, by server
 
 
@@ -59,34 +60,52 @@ class RowEnergies:
         self.work = works.of_job  # int64[job]
         self.routes = _pass_routes(machine, np.unique(op[self.moves, 1]))
         self.held = _held_actions(machine)
+        self.counts = program.op.counts()  # int64[entry]
 
     def energies_aj(self) -> np.ndarray:
         """object[entry] the energy of each distinct row, Python integers."""
         op = self.program.op.values
         found = np.zeros(len(op), object)
-        of_work = np.array([sum(one.energy_aj for one in actions) for actions in self.works], object)
+        of_work, moves = self._work_aj(), op[self.moves]
         found[self.jobs] = of_work[self.work]
-        byte_aj = np.zeros(self.program.machine.routing.route_count, object)
-        for pairs, aj in self.routes.prices(self.prices):
-            np.add.at(byte_aj, pairs[:, 0], aj.astype(object))
-        moves = op[self.moves]
-        held_aj = np.array([0 if one is None else one.energy_aj for one in (*self.held, None)], object)
-        found[self.moves] = byte_aj[moves[:, 1]] * moves[:, 2] + held_aj[moves[:, 5]] + of_work[moves[:, 7]]
+        held = [0 if one is None else one.energy_aj for one in (*self.held, None)]
+        held_aj = np.array(held, object)
+        found[self.moves] = self._byte_aj()[moves[:, 1]] * moves[:, 2] + held_aj[moves[:, 5]] + of_work[moves[:, 7]]
         return found
+
+    def _work_aj(self) -> np.ndarray:
+        """object[work] the energy of each kind of work."""
+        return np.array([sum(one.energy_aj for one in actions) for actions in self.works], object)
+
+    def _byte_aj(self) -> np.ndarray:
+        """object[route] the price of a byte."""
+        found = np.zeros(self.program.machine.routing.route_count, np.int64)
+        for pairs, aj in self.routes.prices(self.prices):
+            np.add.at(found, pairs[:, 0], aj)
+        return found.astype(object)
 
     def total_aj(self) -> int:
         """The energy of all rows."""
-        counts = self.program.op.counts()
-        used = np.flatnonzero(counts)
-        return int(np.dot(self.energies_aj()[used], counts[used].astype(object))) if len(used) else 0
+        moves, counts = self.program.op.values[self.moves], self.counts
+        works = np.zeros(len(self.works), np.int64)
+        np.add.at(works, self.work, counts[self.jobs])
+        np.add.at(works, moves[:, 7], counts[self.moves])
+        routes = np.zeros(self.program.machine.routing.route_count, np.int64)
+        np.add.at(routes, moves[:, 1], moves[:, 2] * counts[self.moves])
+        held = np.zeros(len(self.held) + 1, np.int64)
+        np.add.at(held, moves[:, 5], counts[self.moves])
+        used = np.flatnonzero(held[:-1]).tolist()
+        by_transfer = sum(int(held[server]) * one.energy_aj for server in used if (one := self.held[server]))
+        return _dot(works, self._work_aj()) + _dot(routes, self._byte_aj()) + by_transfer
 
     def missing(self) -> list[str]:
         """The fields of sheets without a figure that rows need, such as "pe_mmu.energy.tlb_pj"."""
-        op, counts = self.program.op.values, self.program.op.counts()
+        op, counts = self.program.op.values, self.counts
         moves = self.moves[counts[self.moves] > 0]
         works = np.unique(np.append(self.work[counts[self.jobs] > 0], op[moves, 7])).tolist()
         actions = [action for work in works for action in self.works[work]]
-        actions += [one for server in np.unique(op[moves, 5]).tolist() if (one := (*self.held, None)[server])]
+        held = (*self.held, None)
+        actions += [one for server in np.unique(op[moves, 5]).tolist() if (one := held[server])]
         found = {(one.part, one.name) for one in actions if one.price is None}
         carried = np.zeros(self.program.machine.routing.route_count, bool)
         carried[op[moves[op[moves, 2] > 0], 1]] = True
@@ -97,17 +116,26 @@ class RowEnergies:
         return sorted(f"{part}.energy.{action}_pj" for part, action in found)
 
 
+def _dot(counts: np.ndarray, energies: np.ndarray) -> int:
+    """The sum of int64[n] counts of object[n] energies, exactly."""
+    used = np.flatnonzero(counts)
+    return sum(count * energy for count, energy in zip(counts[used].tolist(), energies[used].tolist(), strict=True))
+
+
 def _held_actions(machine: Machine) -> Sequence[Action | None]:
-    """The action of a transfer that holds a server, by server."""
-    found: list[Action | None] = []
-    for kind in machine.server_kind:
-        part, action = HELD.get(kind, ("", ""))
+    """The action of a transfer that holds a server, by server; kept."""
+    if _KEPT not in machine.memo:
+        machine.memo[_KEPT] = _find_held_actions(machine)
+    return machine.memo[_KEPT]
+
+
+def _find_held_actions(machine: Machine) -> Sequence[Action | None]:
+    of_kind: dict[str, Action] = {}
+    for kind, (part, action) in HELD.items():
         prices = machine.prices.parts.get(part)
-        if prices is None or action not in prices.energy:
-            found.append(None)
-        else:
-            found.append(Action(part, action, 1, prices.energy[action]))
-    return found
+        if prices is not None and action in prices.energy:
+            of_kind[kind] = Action(part, action, 1, prices.energy[action])
+    return [of_kind.get(kind) for kind in machine.server_kind]
 
 
 def _pass_routes(machine: Machine, routes: np.ndarray) -> RouteBytes:
@@ -125,11 +153,11 @@ def _pass_routes(machine: Machine, routes: np.ndarray) -> RouteBytes:
     for place, terminal in machine.terminals.items():
         at[terminal.first_station] = place
     memory = np.column_stack([route[~link], at[station[~link]]])
-    reads = tables.direction[memory[:, 0]] == 0
-    filled, drained = _ends(machine, routes)
+    reads = tables.direction[memory[:, 0]] == READ
+    filled, drained = _ends(machine, route[link], station[link])
     return RouteBytes(
         np.column_stack([route[link], station[link]]),
-        np.unique(node, axis=0),
+        unique_rows(node).rows,
         memory[reads],
         memory[~reads],
         filled,
@@ -137,10 +165,15 @@ def _pass_routes(machine: Machine, routes: np.ndarray) -> RouteBytes:
     )
 
 
-def _ends(machine: Machine, routes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of a route and its requester, int64[n, 2]: those that read, and those that write or send."""
-    keys = [machine.routing.key(int(route)) for route in routes]
-    sources = np.array([key[0] for key in keys], np.int64)
-    reads = np.array([key[3] == RouteKind.READ for key in keys], bool)
-    pairs = np.column_stack([routes, sources]) if len(routes) else np.zeros((0, 2), np.int64)
-    return pairs[reads], pairs[~reads]
+def _ends(machine: Machine, route: np.ndarray, link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of a route and its requester, int64[n, 2]: those that read, and those that write or send.
+
+    Arguments: the route and the link of each step over a link, int64[step], in the order of routes. What is read comes to the
+    requester by the last link, what is written or sent leaves it by the first.
+    """
+    first = np.flatnonzero(np.diff(route, prepend=-1))
+    last = np.append(first[1:] - 1, len(route) - 1)[: len(first)]
+    reads = machine.routing.tables().direction[route[first]] == READ
+    into = np.column_stack([route[last], machine.edge_dst[link[last]]])
+    out_of = np.column_stack([route[first], machine.edge_src[link[first]]])
+    return into[reads], out_of[~reads]

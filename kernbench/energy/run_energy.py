@@ -126,6 +126,7 @@ class RunEnergy:
             "dynamic_aj": self.dynamic_aj,
             "static_aj": self.static_aj,
             "total_aj": self.total_aj,
+            "upper_aj": None if self.static_upper_aj is None else self.dynamic_aj + self.static_upper_aj,
             "mean_w": self.mean_w,
             "actions": [one._asdict() for one in self.by_action()],
             "parts": [{"part": name, "dynamic_aj": of[0], "static_aj": of[1]} for name, of in self.by_part().items()],

@@ -20,7 +20,8 @@ from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Section, Shown
 from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
-from kernbench.workloads.descriptions import Network, find_network, list_networks
+from kernbench.workloads.descriptions import Network, find_network
+from kernbench.workloads.names import list_networks
 from kernbench.workloads.step import Step, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 

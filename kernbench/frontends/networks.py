@@ -7,8 +7,7 @@ from pathlib import Path
 
 from kernbench.frontends.benches import FRONT_END as BENCHES
 from kernbench.frontends.frontend import Files, FrontEnd
-from kernbench.workloads.descriptions import KIND, is_config, list_networks
-from kernbench.workloads.step import PHASES
+from kernbench.workloads.names import KIND, PHASES, is_config, list_networks
 
 PARAMETERS: dict[str, str | int] = {
     "phase": "decode",

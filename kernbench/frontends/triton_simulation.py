@@ -39,7 +39,8 @@ class Simulation:
         """What the file sees of the device."""
         machine = self._torch.driven.machine
         pes = self._torch.cubes_per_sip * self._torch.pes_per_cube
-        return DeviceFacts(machine.name, pes, int(machine.figures["pe.scratch_bytes"]))
+        scratch, hbm = (int(machine.figures[name]) for name in ("pe.scratch_bytes", "hbm.slice_bytes"))
+        return DeviceFacts(machine.name, pes, scratch, hbm * pes)
 
     @property
     def launcher(self) -> Launcher:

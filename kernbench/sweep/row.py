@@ -30,13 +30,6 @@ COLUMNS: dict[str, type] = {
     "achieved_gbs": float,
     "tflops_of_peak": float,  # 0 … 1, of the GEMM engines of the PEs used
     "gbs_of_peak": float,  # 0 … 1, of the HBM slices of the PEs used
-    "energy_j": float,  # of the run; null where a figure is missing, and of bounds
-    "dynamic_j": float,
-    "static_j": float,
-    "power_w": float,  # mean over the makespan
-    "no_figures": str,  # the fields of sheets that lack a figure for what was done; null if none does
-    "area_mm2": float,  # of all dies of the machine
-    "cost_usd": float,
     "accepted": float,  # 0 … 1, flits delivered during the window, as a fraction of what the senders can inject
     "saturation_load": float,  # null if it was not asked for, or not reached
     "packets": int,  # that are measured: begun in the window
@@ -45,6 +38,13 @@ COLUMNS: dict[str, type] = {
     "p99_ns": float,
     "max_ns": float,
     "makespan_ns": float,
+    "energy_j": float,  # of the run; null where a figure is missing, and of bounds
+    "dynamic_j": float,
+    "static_j": float,
+    "power_w": float,  # mean over the makespan
+    "no_figures": str,  # the fields of sheets that lack a figure for what was done; null if none does
+    "area_mm2": float,  # of all dies of the machine
+    "cost_usd": float,
     "events": int,
     "flit_hops": int,
     "wall_s": float,
@@ -61,7 +61,20 @@ COLUMNS: dict[str, type] = {
 OF_ENERGY = ("energy_j", "dynamic_j", "static_j", "power_w")
 OF_MACHINE = ("area_mm2", "cost_usd")
 OF_TRAFFIC = ("accepted", "saturation_load", "packets", "alone_ns", "p50_ns", "p99_ns", "max_ns", "makespan_ns")
-OF_BOTH = ("latency_ns", "flit_hops", "wall_s", "fidelity", "topology_digest", "kernbench", "status", "error", "key")
+OF_BOTH = (
+    *OF_ENERGY,
+    *OF_MACHINE,
+    "no_figures",
+    "latency_ns",
+    "flit_hops",
+    "wall_s",
+    "fidelity",
+    "topology_digest",
+    "kernbench",
+    "status",
+    "error",
+    "key",
+)
 TRAFFIC_COLUMNS = tuple(name for name in COLUMNS if name in (*OF_TRAFFIC, *OF_BOTH))
 BENCH_COLUMNS = tuple(name for name in COLUMNS if name not in OF_TRAFFIC)
 

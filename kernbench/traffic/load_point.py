@@ -6,6 +6,7 @@ network delivers during the window are counted separately, as the accepted load.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -58,14 +59,19 @@ class LoadPoint:
     flit_hops: int
     wall_s: float
     waits: LoadWaits | None = None  # None: not counted
+    energy: Mapping[str, Any] | None = None  # as of `FlowResult`
 
     def figures(self) -> dict[str, Any]:
-        """All but `waits`."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "waits"}
+        """All but `waits` and `energy`."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("waits", "energy")}
 
     def to_dict(self) -> dict[str, Any]:
         """The point as plain values; what flits waited for as `network`."""
-        return {**self.figures(), **({} if self.waits is None else {"network": self.waits.to_dict()})}
+        return {
+            **self.figures(),
+            **(self.energy or {}),
+            **({} if self.waits is None else {"network": self.waits.to_dict()}),
+        }
 
 
 def measure_load(
@@ -106,6 +112,7 @@ def measure_load(
         flit_hops=result.flit_hops,
         wall_s=result.wall_s,
         waits=LoadWaits(len(packets), result.network) if result.network else None,
+        energy=result.energy,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernbench.energy.figures import MEASURED, OF_MACHINE
 from kernbench.engine.jit_status import running_s
 from kernbench.limits.run_limits import read_limits
 from kernbench.limits.run_options import Stage
@@ -68,6 +69,13 @@ class PatternResult:
     makespan_ns: float
     flit_hops: int
     wall_s: float
+    energy_j: float | None = None  # of the run at the load, as of `RunResult`
+    dynamic_j: float | None = None
+    static_j: float | None = None
+    power_w: float | None = None
+    no_figures: str | None = None
+    area_mm2: float | None = None
+    cost_usd: float | None = None
 
 
 def run_pattern(
@@ -112,6 +120,7 @@ def _result(
         makespan_ns=measured.makespan_ns,
         flit_hops=sum(point.flit_hops for point in points),
         wall_s=wall_s,
+        **{name: (measured.energy or {}).get(name) for name in (*MEASURED, "no_figures", *OF_MACHINE)},
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.energy.figures import EnergyFigures
 from kernbench.engine import Session
 from kernbench.errors import InputError
 from kernbench.notebook import MOST_ROWS, html_table
@@ -41,6 +42,7 @@ class FlowResult:
     flit_hops: int  # crossings of a link by a flit, those at endpoints too
     wall_s: float  # in the loop alone
     network: NetworkWaits | None = None  # None: not counted
+    energy: Mapping[str, Any] | None = None  # by the names of `RunResult`: joules, watts, mm², $; None: not asked for
 
     def __repr__(self) -> str:
         what = f"{plural(len(self.flows), 'flow')} on {self.topology}, {self.mode} mode"
@@ -97,6 +99,7 @@ class FlowResult:
             "makespan_ns": self.makespan_ns,
             "flit_hops": self.flit_hops,
             "wall_s": self.wall_s,
+            **(self.energy or {}),
             **({"arrivals": arrivals} if arrivals else {}),
             **({} if self.network is None else {"network": self.network.to_dict()}),
         }
@@ -120,7 +123,8 @@ def run_flows(
         check_waits(machine)
     traffic = Traffic(machine, flows)
     load_loop(machine, mode)
-    return _run(traffic, mode, on_progress, count_waits, on_finished)
+    found = _run(traffic, mode, on_progress, count_waits, on_finished)
+    return replace(found, energy=EnergyFigures(traffic.program).of_run(round(found.makespan_ns * FS_PER_NS)))
 
 
 def check_waits(machine: Machine) -> None:

@@ -18,6 +18,8 @@ FIGURES = (
     "tflops_of_peak",
     "gbs_of_peak",
     "bottleneck_utilisation",
+    "dynamic_j",
+    "power_w",
     "events",
     "flit_hops",
 )  # besides those that are always compared

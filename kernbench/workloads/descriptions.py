@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,11 +11,9 @@ from kernbench.library import show_path
 from kernbench.schema.yaml import load
 from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.config_json import load_config, read_config
+from kernbench.workloads.names import KIND
 
-KIND = "benches/workloads"
 _KEYS = ("description", "source", "config")
-_MODEL_TYPE = re.compile(r'"model_type"\s*:')
-_BEGINNING = 1 << 20
 
 
 class Network(NamedTuple):
@@ -26,23 +23,6 @@ class Network(NamedTuple):
     file: Path
     description: str
     source: str
-
-
-def list_networks() -> list[str]:
-    """The names of all networks that need no path."""
-    return library.list_names(KIND)
-
-
-def is_config(path: Path) -> bool:
-    """Whether a path is a JSON file that says of what type a model is."""
-    if path.suffix != ".json" or not library.is_file(path):
-        return False
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_BEGINNING)
-    except OSError:
-        return False
-    return path.name == "config.json" or bool(_MODEL_TYPE.search(text))
 
 
 def find_network(name: str) -> Network:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from kernbench.dtypes import BITS, canonical
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.workloads.architecture import Architecture, Heads
-
-PHASES = ("decode", "prefill", "chunked")
+from kernbench.workloads.names import PHASES
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,9 @@ def test_a_family_without_its_data_keeps_its_record(
     before = PAGE.read_bytes(), REFERENCE.read_bytes()
     assert run(["noc traces"]) == 0
     assert "noc traces: not run; KERNBENCH_NOC_TRACES names no directory of its data" in capsys.readouterr().out
+    monkeypatch.setenv(TRACES, "nowhere")
+    assert run(["noc traces"]) == 2
+    assert capsys.readouterr().err == "error: nowhere cannot be read: No such file or directory\n"
     assert before == (PAGE.read_bytes(), REFERENCE.read_bytes())
 
 

@@ -38,7 +38,7 @@ def complete(*words: str) -> list[str]:
         (["run", "tanto-m"], ["tanto-matmul"]),
         (["run", "--topology", "sip"], ["sip_2x4x4", "sip_2x4x4_credit"]),
         (["run", "--mode", "f"], ["flit"]),
-        (["sweep", "q"], ["qkv-gemm", "quickstart"]),
+        (["sweep", "q"], ["qkv-gemm", "quickstart", "qwen3-30b-a3b"]),
         (["run", "paged"], ["paged_attention"]),
         (["list", "--kind", "m"], ["machine", "measured-graph"]),
         (["evaluate", "a"], ["attention", "allreduce"]),

@@ -28,6 +28,13 @@ def test_bounds_are_shown_as_bounds() -> None:
     assert "at most" in line
 
 
+def test_the_tables_of_bounds_say_so() -> None:
+    text = run("--mode", "analytic", "--energy")
+    assert "energy: at least " in text
+    assert " static; at most " in text
+    assert "mean power" not in text
+
+
 def test_energy_is_shown_by_all_that_it_goes_to() -> None:
     text = run("--energy")
     for title in ("dynamic energy by action", "by die", "dynamic energy by operation, and by line of the kernels"):

@@ -33,7 +33,19 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, 
 
 def test_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "--topology", "mesh_8x8", "--flow", "node[0][0]:node[0][2]:1KiB", "--flow", "63:0:256@5")
-    assert list(found) == ["flows", "topology", "mode", "makespan_ns", "flit_hops", "wall_s", "overrides", "files"]
+    energy = ["dynamic_aj", "static_aj", "static_upper_aj", "no_figures", "energy_j", "dynamic_j", "static_j", "power_w",
+              "area_mm2", "cost_usd"]  # fmt: skip
+    assert list(found) == [
+        "flows",
+        "topology",
+        "mode",
+        "makespan_ns",
+        "flit_hops",
+        "wall_s",
+        *energy,
+        "overrides",
+        "files",
+    ]
     assert [list(flow) for flow in found["flows"]] == [FLOW_KEYS, FLOW_KEYS]
     assert [flow["end_ns"] for flow in found["flows"]] == [11.0, 37.0]
     assert [flow["latency_ns"] for flow in found["flows"]] == [11.0, 32.0]
@@ -63,7 +75,8 @@ def test_a_file_of_flows_and_what_is_kept(tmp_path: Path, capsys: pytest.Capture
     assert lines[1].split() == ["id", "source", "destination", "bytes", "hops", "start", "ns", "end", "ns", "latency",
                                 "ns", "GB/s"]  # fmt: skip
     assert lines[2].split()[:4] == ["24", "0", "25", "25,600"]
-    assert lines[-3].startswith("makespan 1,")
+    assert lines[-4].startswith("makespan 1,")
+    assert lines[-3].startswith("energy ")
     assert lines[-2:] == [f"wrote {out / 'flows.parquet'}", f"wrote {out / 'result.json'}"]
     assert polars.read_parquet(out / "flows.parquet").columns == FLOW_KEYS
     assert json.loads((out / "result.json").read_text())["topology"] == "mesh_8x8"

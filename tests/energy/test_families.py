@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import kernbench
@@ -15,6 +17,7 @@ from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.machine import Machine
 from kernbench.program.ops import NONE
 from kernbench.program.program import Program
+from kernbench.sweep.run import run_sweep
 from tests.energy.round_sheet import PJ
 
 ROUND_MESH = {"technology.node_nm": 7, "technology.wire_pj_mm": 0.6, "mesh_router.energy.byte_pj": 1}
@@ -108,3 +111,24 @@ def test_a_price_of_a_memory_that_is_missing_is_named() -> None:
     bill = find_bill(load_machine("wormhole_n150"))
     assert bill.cost_usd is None
     assert "no price: tensix_dram.silicon.usd_gb" in bill.missing
+
+
+def test_flows_have_an_energy() -> None:
+    """64 bytes over five hops, by the round prices of a mesh: 576 pJ; and the static energy of the makespan."""
+    found = kernbench.probe("mesh_8x8", flows=["node[0][0]:node[2][3]:64"], overrides=ROUND_MESH)
+    told = found.to_dict()
+    assert told["dynamic_aj"] == 576 * PJ
+    assert told["energy_j"] == pytest.approx(1e-18 * (told["dynamic_aj"] + told["static_aj"]))
+
+
+def test_patterns_of_traffic_have_columns_of_energy(tmp_path: Path) -> None:
+    grid = {
+        "pattern": "uniform",
+        "topology": "mesh_8x8",
+        "parameters": {"load": [0.1, 0.2], "window": [200], "topology.k": [4]},
+        "objectives": ["min energy_j"],
+    }
+    table = run_sweep(grid, tmp_path, workers=1).table
+    assert table["energy_j"].null_count() == 0
+    assert table["energy_j"].is_sorted()
+    assert (table["area_mm2"] > 0).all()

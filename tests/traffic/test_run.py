@@ -266,6 +266,8 @@ def test_a_row_a_flow() -> None:
     }
     summary = result.to_dict()
     assert summary.pop("wall_s") >= 0
+    energy = {name: summary.pop(name) for name in result.energy or {}}
+    assert energy["dynamic_j"] == energy["dynamic_aj"] / 10**18 > 0
     assert summary == {"topology": "mesh_8x8", "mode": "hybrid", "makespan_ns": 113.0, "flit_hops": 9 * 3}
 
 

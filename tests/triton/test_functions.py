@@ -207,6 +207,7 @@ REFUSED = {
     "precision": (lambda x: tl.dot(x, x.T, input_precision="half"), r"input_precision='half'; give|give \"tf32\""),
     "reshape": (lambda x: tl.reshape(x, (4, 4)), "both have as many elements"),
     "pointers": (lambda x: tl.load(x), r"tl\.load got tensor"),
+    "signs": (lambda x: x.to(tl.uint8) / x.to(tl.int32), "blocks of uint8 and int32 are divided, of which one has signs"),
     "sort": (lambda x: tl.sort(x, 0), "it sorts along the last"),
 }  # fmt: skip
 

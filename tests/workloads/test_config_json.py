@@ -7,7 +7,8 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.workloads.architecture import LayerKind
 from kernbench.workloads.config_json import load_config, read_config
-from kernbench.workloads.descriptions import find_network, is_config, list_networks
+from kernbench.workloads.descriptions import find_network
+from kernbench.workloads.names import is_config, list_networks
 from kernbench.workloads.totals import count_parameters
 from tests.workloads.configs import CONFIGS, GEMMA_3, TOTALS, decoder
 

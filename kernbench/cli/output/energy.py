@@ -48,9 +48,10 @@ LINES = {"place": Field("line", shortens=True), **SHARES, "text": Field("source"
 def show_energy(found: Mapping[str, Any]) -> None:
     """Print `RunResult.tell_energy()`."""
     dynamic, total = found["dynamic_aj"], found["total_aj"]
-    _title(
-        f"energy: {format_joules(total)}, {format_joules(dynamic)} dynamic and {format_joules(found['static_aj'])} static"
-    )
+    upper, static = found["upper_aj"], format_joules(found["static_aj"])
+    least = "at least " if upper is not None or found["missing"] else ""
+    most = f"; at most {format_joules(upper)}" if upper is not None else ""
+    _title(f"energy: {least}{format_joules(total)}, {format_joules(dynamic)} dynamic and {static} static{most}")
     if found["power"] is not None:
         say(_power(found["mean_w"], found["power"]["peak"]))
     parts = [{**one, "name": one["part"] or REST} for one in found["parts"]]
@@ -64,11 +65,13 @@ def show_energy(found: Mapping[str, Any]) -> None:
     _title("by die")
     dies = [{**one, "name": one["die"]} for one in found["dies"]]
     show_first(_largest(dies, total), {**OF_TOTAL, "name": Field("die")}, MOST_SHOWN)
-    _title("dynamic energy by operation, and by line of the kernels")
-    show_first(list(_shares(found["operations"], dynamic)), OPERATIONS, MOST_SHOWN)
-    say()
     lines = [{**one, "place": one["place"] or NO_LINE} for one in found["lines"]]
-    show_first(list(_shares(lines, dynamic)), LINES, MOST_SHOWN)
+    known = any(one["place"] != NO_LINE for one in lines)  # of kernels; tasks have none
+    _title(f"dynamic energy by operation{', and by line of the kernels' if known else ''}")
+    show_first(list(_shares(found["operations"], dynamic)), OPERATIONS, MOST_SHOWN)
+    if known:
+        say()
+        show_first(list(_shares(lines, dynamic)), LINES, MOST_SHOWN)
     if len(found["launches"]) > 1:
         _title("by launch")
         launches = [{**one, "kernel": one["kernel"] or NO_LINE} for one in found["launches"]]

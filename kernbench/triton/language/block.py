@@ -221,14 +221,10 @@ def binary(function: Callable[..., Any], a: Any, b: Any, kind: str | None = None
 
 def divide(a: Any, b: Any) -> tensor:
     """The quotient, of whole numbers and of halves in f32."""
-    a, b = meet(a, b, division=True) if _has_floats(a, b) else meet(a, b)
+    a, b = meet(a, b, division=True)
     if a.dtype.is_int():
         a, b = a.to(named("float32")), b.to(named("float32"))
     return tensor(np.true_divide(a.data, b.data), a.dtype)
-
-
-def _has_floats(*given: Any) -> bool:
-    return any(x.dtype.is_floating() if isinstance(x, tensor) else isinstance(x, (float, np.floating)) for x in given)
 
 
 def whole(function: Callable[..., Any], name: str) -> Callable[..., tensor]:

@@ -112,8 +112,9 @@ class _Block:
         tl, s = self.tl, self.sizes
         below = self.first - _rows_of_cube(tl, s.out)[0]
         total = tl.zeros(self.shape, "f32")
-        for pe in range(_busy(tl, s.features)):
-            at = (_part_of(tl, s, pe) + below * s.tokens) * itemsize(self.dtype)
+        busy, own = _busy(tl, s.features), tl.program_id(PES)
+        for turn in range(busy):  # each PE begins with another, so that they do not all read one memory at a time
+            at = (_part_of(tl, s, (own + turn) % busy) + below * s.tokens) * itemsize(self.dtype)
             before, total = total, total + tl.load(part_ptr + at, self.shape, self.dtype)
             tl.release(before)
         return self._keep(total)

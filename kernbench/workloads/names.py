@@ -1,0 +1,30 @@
+"""Names of networks and of their phases: all that a press of Tab needs, without what reads a config."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kernbench import library
+
+KIND = "benches/workloads"
+PHASES = ("decode", "prefill", "chunked")
+_MODEL_TYPE = re.compile(r'"model_type"\s*:')
+_BEGINNING = 1 << 20
+
+
+def list_networks() -> list[str]:
+    """The names of all networks that need no path."""
+    return library.list_names(KIND)
+
+
+def is_config(path: Path) -> bool:
+    """Whether a path is a JSON file that says of what type a model is."""
+    if path.suffix != ".json" or not library.is_file(path):
+        return False
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(_BEGINNING)
+    except OSError:
+        return False
+    return path.name == "config.json" or bool(_MODEL_TYPE.search(text))
