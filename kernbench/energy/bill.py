@@ -34,6 +34,15 @@ class DieBill(NamedTuple):
     cost: DieCost | None  # of each
 
 
+class PackageBill(NamedTuple):
+    """One package: the area of its dies, and what it draws with all parts at full rate, static power with it."""
+
+    name: str
+    dies: int
+    dies_mm2: float | None
+    peak_w: float
+
+
 class PartBill(NamedTuple):
     """The parts of one name: what they take and draw together. `mm2` is None without a figure."""
 
@@ -51,11 +60,10 @@ class Bill:
 
     dies: tuple[DieBill, ...]
     parts: tuple[PartBill, ...]
-    packages: int
+    packages: tuple[PackageBill, ...]
     packages_usd: float | None  # of all
     memory_gb: float
     memory_usd: float | None  # of all
-    package_w: float  # the peak of the package that draws most, static power with it
     missing: tuple[str, ...]  # sentences on what has no figure
     warnings: tuple[str, ...]
 
@@ -70,6 +78,11 @@ class Bill:
         return _cost_usd(self.dies, self.packages_usd, self.memory_usd)
 
     @property
+    def package_w(self) -> float:
+        """The peak of the package that draws most."""
+        return max((one.peak_w for one in self.packages), default=0.0)
+
+    @property
     def peak_w(self) -> float:
         """The power of all parts at full rate, static power with it."""
         return sum(one.static_w + one.peak_w for one in self.parts)
@@ -81,7 +94,7 @@ class Bill:
             "cost_usd": self.cost_usd,
             "peak_w": self.peak_w,
             "package_w": self.package_w,
-            "packages": self.packages,
+            "packages": [one._asdict() for one in self.packages],
             "packages_usd": self.packages_usd,
             "memory_gb": self.memory_gb,
             "memory_usd": self.memory_usd,
@@ -104,18 +117,16 @@ def find_bill(machine: Machine) -> Bill:
     instances, prices = Instances.of(machine), machine.prices
     draws, peaks = instances.draws(prices), list_peaks(machine)
     dies, memories = _bill_dies(instances, prices, draws), _bill_memories(instances, prices)
-    packages = {die.package for die in instances.dies}
-    package_w = max((_package_w(package, draws, peaks) for package in packages), default=0.0)
+    packages = _bill_packages(instances, dies, draws, peaks)
     return Bill(
         dies=tuple(dies),
         parts=tuple(_bill_parts(machine, draws, peaks, dies)),
-        packages=len(packages),
+        packages=tuple(packages),
         packages_usd=_packages_usd(len(packages), prices, dies),
         memory_gb=memories.gb,
         memory_usd=memories.usd,
-        package_w=package_w,
         missing=tuple(_list_missing(machine, instances)),
-        warnings=tuple(_list_warnings(machine, dies, package_w)),
+        warnings=tuple(_list_warnings(machine, dies, max((one.peak_w for one in packages), default=0.0))),
     )
 
 
@@ -187,6 +198,17 @@ def _bill_parts(
         PartBill(name, count[name], area.get(name), static[name] / NW_PER_W, peak[name], usd[name] or None)
         for name in names
     ]
+
+
+def _bill_packages(
+    instances: Instances, dies: Sequence[DieBill], draws: Sequence[Draw], peaks: Sequence[Peak]
+) -> list[PackageBill]:
+    sizes, found = {one.kind: one.mm2 for one in dies}, list[PackageBill]()
+    for package in dict.fromkeys(die.package for die in instances.dies):
+        own = [sizes[die.kind] for die in instances.dies if die.package == package]
+        area = None if None in own else sum(mm2 or 0 for mm2 in own)
+        found.append(PackageBill(package, len(own), area, _package_w(package, draws, peaks)))
+    return found
 
 
 def _package_w(package: str, draws: Sequence[Draw], peaks: Sequence[Peak]) -> float:

@@ -38,7 +38,7 @@ class EnergyFigures:
 
     def __init__(self, program: Program) -> None:
         machine = self._machine = program.machine
-        self._rates = [field for field in machine.prices.rates if field in machine.figures]
+        self.rates = [field for field in machine.prices.rates if field in machine.figures]
         self._priced = is_priced(machine)
         if self._priced:
             rows = RowEnergies(program)
@@ -78,7 +78,7 @@ class EnergyFigures:
 
     def _price(self, values: Mapping[str, float]) -> _Priced:
         """What the machine draws and costs where rates have these values; kept for all machines that differ in rates."""
-        rates = {field: float(values.get(field, self._machine.figures.get(field, 0))) for field in self._rates}
+        rates = {field: float(values.get(field, self._machine.figures.get(field, 0))) for field in self.rates}
         known: dict[tuple[float, ...], _Priced] = self._machine.memo.setdefault(_KEPT, {})
         key = tuple(rates.values())
         if key not in known:

@@ -53,6 +53,8 @@ class GraphDevice:
 class GraphResult(RunResult):
     """The result of a graph; `pe_exec_ns` is the span of the kernels, `figures` what `summarise` and the front-end tell."""
 
+    left_behind = ("device", "outcome", "rerun")
+
     outcome: Outcome | None = field(default=None, compare=False)
     rerun: Rerun | None = field(default=None, compare=False)
     summary: Summary | None = field(default=None, compare=False)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernbench.frontends.network_energy import AJ_PER_J
 from kernbench.text_table import Column, TextTable, list_table
+from kernbench.units import format_joules
 
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
@@ -28,6 +30,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         ),
         ("a user", f"{told['user_tokens_s']:,.1f} tokens/s", f"one of {told['sequences']} sequences"),
         ("the machine", f"{told['tokens_s']:,.1f} tokens/s", f"{told['tensor'] * told['replicas']} SIPs in use"),
+        *_energy(told),
         ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {_say_least(told)}"),
         (
             "memory",
@@ -38,6 +41,16 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
     ]
     return list_table(lines)
+
+
+def _energy(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The energy of a token; no line where a figure is missing."""
+    if told["joules_per_token"] is None:
+        return []
+    dynamic, static = (round(told[f"step_{kind}_j"] * AJ_PER_J) for kind in ("dynamic", "static"))
+    figure = format_joules(told["joules_per_token"] * AJ_PER_J)
+    remark = f"of a step {format_joules(dynamic)} dynamic, {format_joules(static)} static, of the whole machine"
+    return [("energy per token", figure, remark)]
 
 
 def _say_least(told: Mapping[str, Any]) -> str:

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench import library
 from kernbench.dtypes import bits
 from kernbench.errors import InputError
 from kernbench.frontends import networks
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 DOCS = """A step of the network.
 
 Parameters:
-    phase: decode takes a token of each sequence; prefill and chunked are bounded by `show`, and have no kernels yet
+    phase: decode takes a token of each sequence; prefill and chunked have no kernels yet
     batch: sequences of a step
     context: tokens that the new one attends to, itself among them
     tp: SIPs that share the matrices of a layer (tensor parallelism)
@@ -159,12 +158,14 @@ class NetworkWorkload(BenchWorkload):
 
     def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, result: RunResult) -> RunResult:
         """The result with the answer for the network."""
+        from kernbench.frontends.network_energy import tell_energy
         from kernbench.workloads.sip.answer import tell_step, time_marks
 
         session = result.device.session
         launches = [launch for launch in result.launches if launch.message.sip == 0]
         times = time_marks(self.marks, launches, session.op_issue_fs, session.op_end_fs)
-        return replace(result, network=tell_step(plan, step, memory, peak, self.marks, times))
+        told = tell_step(plan, step, memory, peak, self.marks, times)
+        return replace(result, network={**told, **tell_energy(result, told, self.marks)})
 
     def check_family(self, topology: str, family: str) -> None:
         """As of `BenchWorkload`."""
@@ -202,8 +203,3 @@ def find(name: Name, values: Values) -> NetworkWorkload:
     )
     workload = NetworkWorkload(bench, str(name), found, marks)
     return workload
-
-
-def list_entries() -> list[tuple[str, str, Path]]:
-    """The name, the description and the file of each network."""
-    return [(name, find_network(name).description, library.find(networks.KIND, name)) for name in list_networks()]

@@ -232,7 +232,7 @@ class _Chip:
             verified=None,
             mismatches=(),
             request=note_request(request, self.workloads, self.device.machine),
-            program=found,
+            figures=found.to_dict(),
             write_buffers=partial(write_globals, self.device, spec),
             **measure(found),
         )

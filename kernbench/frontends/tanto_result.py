@@ -46,13 +46,14 @@ def measure(result: TantoResult) -> dict[str, Any]:
 class ProgramResult(RunResult):
     """The result of a program file, with its cycles, cores, races and the buffers of its chip."""
 
-    program: TantoResult | None = field(default=None, compare=False)
+    left_behind = ("device", "write_buffers")
+
+    figures: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
     write_buffers: Callable[[Path], object] = field(default=lambda _: None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As of `RunResult`, with what came of the program."""
-        assert self.program is not None
-        return {**RunResult.to_dict(self), **self.program.to_dict()}
+        return {**RunResult.to_dict(self), **self.figures}
 
     def write(
         self, out: str | Path, explanation: Explanation | None = None, what_if: WhatIf | None = None

@@ -16,7 +16,7 @@ from kernbench.runs.recording import RecordingDevice
 from kernbench.triton.device_facts import DeviceFacts
 from kernbench.triton.host_arrays import HostMemory, is_tensor, spanned, whole_storage
 from kernbench.triton.language.descriptor import TensorDescriptor
-from kernbench.triton.language.launches import KernelOnGrid, Launcher
+from kernbench.triton.language.launches import LAUNCH, KernelOnGrid, Launcher
 from kernbench.triton.pointees import find_pointees
 from kernbench.triton.whole_file import Launch, compute
 from kernbench.units import FS_PER_NS
@@ -68,8 +68,8 @@ class Simulation:
 def _launch(
     torch: RuntimeContext, kernel: KernelOnGrid, args: Sequence[Any], options: Mapping[str, Any]
 ) -> DeviceLaunch:
-    """Launch with tensors of the same numbers on the device, each storage once."""
-    made: dict[int, Any] = {}
+    """Launch with tensors of the same numbers on the device; those that begin at one place are one."""
+    made: dict[tuple[int, str], Any] = {}
 
     def on_device(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
@@ -83,18 +83,19 @@ def _launch(
         return held_on_device(memory.arrays[at.number][int(at.offsets) :])
 
     def held_on_device(held: np.ndarray) -> Any:
-        if held.ctypes.data not in made:
-            made[held.ctypes.data] = torch.from_numpy(held, SPLIT)
-        return made[held.ctypes.data]
+        key = held.ctypes.data, held.dtype.name
+        if key not in made:
+            made[key] = torch.from_numpy(held, SPLIT)
+        return made[key]
 
-    name = kernel.kernel.__name__
+    bound = kernel.prepare_launch(args, options, None, None)  # constants and grid follow from tensors of the host
     pointees = [
-        (*spanned(one), held_on_device(whole_storage(one))) for one in find_pointees([*args, *options.values()])
+        (*spanned(one), held_on_device(whole_storage(one))) for one in find_pointees(list(bound.given.values()))
     ]
-    kernel = kernel.with_pointees(pointees)
-    launched = torch.launch(
-        name, kernel, *map(on_device, args), **{key: on_device(value) for key, value in options.items()}
-    )
+    plain = KernelOnGrid(kernel.kernel.innermost, bound.grid, pointees)
+    given = {"num_stages": bound.stages, **{name: options[name] for name in LAUNCH if name in options}}
+    given |= {name: on_device(value) for name, value in bound.given.items()}
+    launched = torch.launch(kernel.kernel.__name__, plain, **given)
     torch.synchronize()
     return launched
 

@@ -54,6 +54,8 @@ class BatchMetrics:
         latency, pe_exec = latency_fs(runs, self._launches), span_fs if self._execs else np.zeros_like(span_fs)
         complete = (runs.left == 0) & ended
         compute_fs, memory_fs = (np.broadcast_to(fs, len(complete)) for fs in self._demand.least_fs(values or {}))
+        given = values or {}
+        rates = [field for field in self._energy.rates if field in given]  # that areas go with
         found: list[dict[str, Any] | None] = []
         for run, (exec_fs, bottleneck) in enumerate(zip(pe_exec.tolist(), bottlenecks, strict=True)):
             metrics = {
@@ -70,7 +72,7 @@ class BatchMetrics:
                 "bottleneck_part": bottleneck.part if bottleneck else None,
                 "bottleneck_utilisation": bottleneck.utilisation if bottleneck else 0.0,
                 **self._energy.of_run(
-                    int(runs.now_fs[run]), values={field: float(of[run]) for field, of in (values or {}).items()}
+                    int(runs.now_fs[run]), values={field: float(given[field][run]) for field in rates}
                 ),
             }
             found.append(metrics if complete[run] else None)

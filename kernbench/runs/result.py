@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from kernbench.errors import InputError
 from kernbench.units import FS_PER_NS
@@ -68,6 +68,8 @@ class RunResult:
     A result may be pickled, as worker processes do to hand it back; its figures come along, what ran stays where it is.
     """
 
+    left_behind: ClassVar[tuple[str, ...]] = ("device",)  # fields that a pickled result does not have
+
     bench: str
     topology: str
     mode: str
@@ -117,14 +119,9 @@ class RunResult:
     area_mm2: float | None = None
     cost_usd: float | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept = {one.name: getattr(self, one.name) for one in fields(RunResult)}
-        elsewhere = {one.name: _Elsewhere() for one in fields(self) if one.name == "device" or one.name not in kept}
-        return {**kept, **elsewhere, "launches": ()}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+    def __reduce__(self) -> tuple[Any, ...]:
+        left = {**dict.fromkeys(self.left_behind, _Elsewhere()), "launches": ()}
+        return _restore, (type(self), {one.name: left.get(one.name, getattr(self, one.name)) for one in fields(self)})
 
     @property
     def step_ns(self) -> float | None:
@@ -135,6 +132,11 @@ class RunResult:
     def tokens_s(self) -> float | None:
         """Of a network: tokens a second of all its sequences."""
         return None if self.network is None else self.network["tokens_s"]
+
+    @property
+    def tokens_per_joule(self) -> float | None:
+        """Of a network: tokens for each joule of a step; None where a figure is missing."""
+        return None if self.network is None else self.network["tokens_per_joule"]
 
     @property
     def user_tokens_s(self) -> float | None:
@@ -331,3 +333,11 @@ class RunResult:
 
 def _text(value: object) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def _restore(kind: type[RunResult], values: Mapping[str, Any]) -> RunResult:
+    """A result that was pickled."""
+    found = object.__new__(kind)
+    for name, value in values.items():
+        object.__setattr__(found, name, value)
+    return found

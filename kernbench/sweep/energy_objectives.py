@@ -9,7 +9,7 @@ from kernbench.errors import InputError
 from kernbench.library import show_path
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
-from kernbench.sweep.row import OF_ENERGY, OF_MACHINE, OK
+from kernbench.sweep.row import NEED_ENERGY, OF_MACHINE, OK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def check_objectives(grid: Grid, points: Sequence[Point]) -> None:
     """Errors: InputError for an objective that no point can have a value of, before anything runs."""
-    energy = [one.column for one in grid.objectives if one.column in OF_ENERGY]
-    machine_figures = [one.column for one in grid.objectives if one.column in OF_MACHINE]
+    energy = _asked(grid, NEED_ENERGY)
+    machine_figures = _asked(grid, OF_MACHINE)
     if energy and grid.mode in (Mode.ANALYTIC, Mode.AUTO):
         raise InputError(f"objective {energy[0]} needs runs, and mode {grid.mode} bounds times alone; use mode hybrid")
     if not (energy or machine_figures):
@@ -38,25 +38,38 @@ def check_objectives(grid: Grid, points: Sequence[Point]) -> None:
         _check_bill(machine, column)
 
 
-def check_rows(grid: Grid, table: Path) -> None:
+def check_rows(grid: Grid, points: Sequence[Point], table: Path) -> None:
     """Errors: InputError if the points that ran lack the figure of an objective, with the sheet and the field."""
     import polars
 
-    wanted = [one.column for one in grid.objectives if one.column in OF_ENERGY]
+    wanted = _asked(grid, NEED_ENERGY)
     if not wanted:
         return
     rows = polars.scan_parquet(table).filter(polars.col("status") == OK).select(*wanted, "no_figures").collect()
     for column in wanted:
         lacking = rows.filter(polars.col(column).is_null())["no_figures"].drop_nulls()
         if len(lacking):
-            raise InputError(f"objective {column}: {say_missing(grid, str(lacking[0]).split(', '))}")
+            raise InputError(f"objective {column}: {_say_missing(points[0], str(lacking[0]).split(', '))}")
 
 
-def say_missing(grid: Grid, fields: Iterable[str]) -> str:
-    """Which sheet lacks which figure."""
+def _asked(grid: Grid, columns: Sequence[str]) -> list[str]:
+    """Those of some columns that are objectives, or that formulas of objectives read."""
+    formulas = {derived.name: derived.expression.names for derived in grid.derived}
+    read, open_ = set[str](), [one.column for one in grid.objectives]
+    while open_:
+        name = open_.pop()
+        if name not in read:
+            read.add(name)
+            open_ += formulas.get(name, ())
+    return [column for column in columns if column in read]
+
+
+def _say_missing(point: Point, fields: Iterable[str]) -> str:
+    """Which sheet of the machine of a point lacks which figure."""
     from kernbench.machine.sheets.field_values import show_topology
 
-    sheets = {part: show_path(shown.sheet) for part, shown in show_topology(grid.topology).parts.items()}
+    shown = show_topology(point.topology, dict(point.overrides))
+    sheets = {name: show_path(part.sheet) for name, part in shown.parts.items()}
     named = (f"{sheets.get(field.partition('.')[0], 'its sheet')} lacks {field.partition('.')[2]}" for field in fields)
     return f"{', '.join(named)}; give it, with its unit and source"
 

@@ -38,6 +38,7 @@ COLUMNS: dict[str, type] = {
     "p99_ns": float,
     "max_ns": float,
     "makespan_ns": float,
+    "tokens_per_joule": float,  # of a network
     "energy_j": float,  # of the run; null where a figure is missing, and of bounds
     "dynamic_j": float,
     "static_j": float,
@@ -59,6 +60,7 @@ COLUMNS: dict[str, type] = {
 }
 
 OF_ENERGY = ("energy_j", "dynamic_j", "static_j", "power_w")
+NEED_ENERGY = (*OF_ENERGY, "tokens_per_joule")
 OF_MACHINE = ("area_mm2", "cost_usd")
 OF_TRAFFIC = ("accepted", "saturation_load", "packets", "alone_ns", "p50_ns", "p99_ns", "max_ns", "makespan_ns")
 OF_BOTH = (

@@ -86,7 +86,7 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Finis
         rows = AutoRows(store, plan.points, refined) if refined else StoredRows(store, plan.points)
         write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
         live.close()
-    check_rows(plan.grid, plan.directory / TABLE)
+    check_rows(plan.grid, plan.points, plan.directory / TABLE)
     if plan.grid.error_bars:
         _add_error_bars(plan, store, config)
     count = int(rows.found.sum())

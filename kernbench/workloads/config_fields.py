@@ -7,6 +7,7 @@ from typing import Any
 
 from kernbench.errors import InputError, shorten
 
+MOST = 1 << 30  # of a size
 _UNSET = object()
 # Fields that say nothing of sizes: how to train, to sample, to store or to tokenise, and constants of formulas.
 _WORDS = """
@@ -67,14 +68,23 @@ class Fields:
             raise self.wrong(names, value, f"one of {', '.join(known)}")
         return value
 
-    def layers(self, names: str, known: Mapping[Any, bool], count: int) -> list[bool] | None:
+    def layers(self, names: str, known: Mapping[str, bool], count: int) -> list[bool] | None:
         """What a list with an entry for each layer says of each; None: no such list. Errors: InputError."""
         value = self.find(names)
         if value is None:
             return None
-        if not isinstance(value, list) or len(value) != count or any(one not in known for one in value):
-            raise self.wrong(names, value, f"a list of {count} entries, each {' or '.join(map(str, known))}")
+        if not isinstance(value, list) or len(value) != count or not all(isinstance(one, str) for one in value):
+            raise self.wrong(names, value, f"a list of {count} entries, each {' or '.join(known)}")
+        if unknown := [one for one in value if one not in known]:
+            raise self.wrong(names, unknown[0], f"one of {', '.join(known)} for each layer")
         return [known[one] for one in value]
+
+    def numbers(self, name: str) -> list[int]:
+        """A list of whole numbers; none if there is no such field. Errors: InputError."""
+        value = self.find(name) or []
+        if not isinstance(value, list) or not all(isinstance(one, int) for one in value):
+            raise self.wrong(name, value, "a list of whole numbers")
+        return value
 
     def wrong(self, names: str, value: object, would_do: str) -> InputError:
         """That a field has a value that it must not have."""
@@ -91,6 +101,6 @@ class Fields:
             if default is _UNSET:
                 raise InputError(f"{self.place} has no {names.split()[0]}; give a whole number of {least} or more")
             return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self.wrong(names, value, f"a whole number of {least} or more")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
+            raise self.wrong(names, value, f"a whole number of {least} or more, at most {MOST:,}")
         return value

@@ -16,6 +16,7 @@ from kernbench.workloads.config_fields import Fields
 from kernbench.workloads.families import FAMILIES, WRAPPED, Family
 
 MOST_BYTES = 1 << 20  # of a config.json
+MOST_LAYERS = 10_000
 DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _INNER = "intermediate_size ffn_hidden_size n_inner"
 
@@ -41,6 +42,8 @@ def read_config(data: object, place: str, name: str) -> Architecture:
     type_name = fields.find("model_type")
     family = FAMILIES[type_name]
     d, layers = fields.size("hidden_size n_embd"), fields.size("num_hidden_layers n_layer")
+    if layers > MOST_LAYERS:
+        raise InputError(f"{place} has {layers:,} layers; at most {MOST_LAYERS:,} are taken")
     attention = _read_latent(fields) if family.latent else _read_heads(fields, family, d)
     patches = _read_patches(fields) if type_name == "vit" else None
     experts = _read_experts(fields, family)
@@ -173,7 +176,7 @@ def _find_sparse(fields: Fields, experts: Experts | None, layers: int) -> list[b
     dense = fields.number("first_k_dense_replace", 0)
     step = fields.size("decoder_sparse_step moe_layer_freq", 1)
     first = step - 1 if fields.find("decoder_sparse_step") is not None else 0
-    only = fields.find("mlp_only_layers") or []
+    only = fields.numbers("mlp_only_layers")
     return [
         experts is not None and index >= dense and (index - first) % step == 0 and index not in only
         for index in range(layers)

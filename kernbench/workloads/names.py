@@ -1,4 +1,4 @@
-"""Names of networks and of their phases: all that a press of Tab needs, without what reads a config."""
+"""The names of networks and phases; light, since each press of Tab reads them."""
 
 from __future__ import annotations
 

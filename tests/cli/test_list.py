@@ -58,6 +58,7 @@ def test_json_is_one_object(own: Path, capsys: pytest.CaptureFixture[str]) -> No
             }
         ],
         "tanto": [],
+        "networks": [],
         "topologies": [
             {"name": "mine", "description": "My machine, family sip", "file": str(own / "topology" / "mine.yaml")}
         ],

@@ -75,6 +75,10 @@ def test_the_bill_of_the_default_machine() -> None:
     assert bill.cost_usd == pytest.approx(cost)
     assert bill.missing == ("no price of switch, which is bought for the board",)
     assert bill.warnings == ()
+    assert [(one.name, one.dies, one.dies_mm2) for one in bill.packages] == [("sip0", 17, 4770), ("sip1", 17, 4770)]
+    assert sum(one.peak_w for one in bill.packages) == pytest.approx(
+        bill.peak_w, rel=0.02
+    )  # the switch is on the board
     shares = sum(one.usd or 0 for one in bill.parts)
     assert shares == pytest.approx(cost - (bill.packages_usd or 0))
 

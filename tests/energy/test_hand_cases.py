@@ -73,6 +73,20 @@ def test_static_energy_of_cubes() -> None:
     assert abs(sum(cubes.values()) - 864 * 10**12) <= 3200
 
 
+def test_a_token_of_llama_3_1_8b_on_a_tray() -> None:
+    """15.144 GB at 35.6 pJ, 15.547 Gflop at 0.5 pJ, and 864 W for 231.080 µs: 0.74656 J, 3,230.7 W on average.
+
+    The bytes are those of all PEs from their own slices, so the cost of one of them is that of any.
+    """
+    byte_aj = read_slices(round_machine(), (0, 0, 0)).dynamic_aj // KIB16
+    dynamic = 15_144_067_072 * byte_aj + 15_546_720_256 * 500_000
+    static = energy_aj(864 * 10**9, 231_080_000_000)
+    assert dynamic / 1e18 == pytest.approx(0.53913 + 0.00777, abs=1e-5)
+    assert static / 1e18 == pytest.approx(0.19965, abs=1e-5)
+    assert (dynamic + static) / 1e18 == pytest.approx(0.74656, abs=1e-5)
+    assert (dynamic + static) / 231_080_000_000 / 1000 == pytest.approx(3230.7, abs=0.1)
+
+
 def test_a_message_of_no_bytes_costs_its_control_alone() -> None:
     assert read_slices(round_machine(), (1, 0, 0), nbytes=0).dynamic_aj == 0
     priced = round_machine(pe_dma__energy__transfer_pj="3 pJ")

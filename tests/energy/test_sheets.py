@@ -9,9 +9,9 @@ import pytest
 
 import kernbench
 from kernbench import library
-from kernbench.energy.run_energy import is_priced
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
+from kernbench.machine.price_list import PriceList
 
 SHEET = library.shipped() / "models"
 
@@ -84,12 +84,13 @@ def test_a_figure_that_is_missing_is_named_and_never_0(tmp_path: Path) -> None:
     assert routers.amount > 0
 
 
-def test_a_machine_without_prices_has_no_energy() -> None:
-    result = kernbench.run("tanto-unary", topology="tensix_tiny")
-    if is_priced(result.device.program.machine):
-        pytest.skip("its sheets have prices")
-    assert result.dynamic_aj is None
-    with pytest.raises(InputError, match="machine tensix_tiny has no prices; give its sheets an energy block"):
+def test_a_machine_without_prices_has_no_energy(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = load_machine("tiny")
+    monkeypatch.setattr(machine, "prices", PriceList())
+    monkeypatch.setattr(machine, "memo", {})
+    result = kernbench.run("matmul-composite", topology="tiny")
+    assert (result.dynamic_aj, result.energy_j, result.area_mm2, result.no_figures) == (None, None, None, None)
+    with pytest.raises(InputError, match="machine tiny has no prices; give its sheets an energy block"):
         result.energy()
 
 
@@ -122,3 +123,46 @@ def test_an_area_goes_with_the_rate_and_the_size_of_a_part() -> None:
     twice = load_machine("tiny", {"pe_tcm.bytes": "32 MiB", "pe_gemm.tflops_f16": 16}).prices.parts
     for part in ("pe_tcm", "pe_gemm"):
         assert twice[part].area_um2 == pytest.approx(2 * (base[part].area_um2 or 0), abs=1)
+
+
+ENGINE = """
+from typing import ClassVar
+from kernbench.parts.part import Part, fs_per_unit
+from kernbench.schema.fields import Ghz
+
+class Engine(Part):
+    '''An engine of one cycle a product.'''
+    kind: ClassVar[str] = "pe_gemm"
+    clock_ghz: Ghz
+
+    def figures(self):
+        return {**super().figures(), "cycle": fs_per_unit(self.clock_ghz)}
+
+    def product(self, m, k, n, bits):
+        return {"cycle": 1}
+"""
+PRICED = """    energy: GemmPrices = GemmPrices()
+    silicon: Silicon = Silicon()
+    clock_ghz"""
+SHEET_OF_ENGINE = """kind: pe_gemm
+description: an engine of our own
+parameters:
+  clock_ghz: {value: 1, unit: GHz, source: "chosen: round"}
+"""
+
+
+@pytest.mark.parametrize("priced", [False, True])
+def test_an_engine_that_is_dropped_in_has_its_prices_or_is_named(priced: bool, tmp_path: Path) -> None:
+    text, sheet = ENGINE, SHEET_OF_ENGINE
+    if priced:
+        text = "from kernbench.parts.prices import GemmPrices, Silicon\n" + text.replace("    clock_ghz", PRICED, 1)
+        sheet += 'energy:\n  flop_pj: {value: 0.5, unit: pJ, source: "chosen: round"}\n'
+    (tmp_path / "engine.py").write_text(text)
+    (tmp_path / "engine.yaml").write_text(sheet)
+    size = dict.fromkeys("MNK", 32)
+    overrides = {"parts.pe_gemm": str(tmp_path / "engine.yaml"), "technology.node_nm": 7}
+    result = kernbench.run("matmul-composite", topology="tiny", parameters=size, overrides=overrides)
+    assert result.no_figures == (None if priced else "pe_gemm.energy.flop_pj")
+    flop = next(one for one in result.energy().by_action() if one.part == "pe_gemm")
+    assert (flop.action, flop.amount) == ("flop", 2 * 32**3)
+    assert flop.energy_aj == (32**3 * 10**6 if priced else None)

@@ -6,6 +6,7 @@ A front-end that a service does not apply to refuses it in the sentence that is 
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,9 +20,11 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from kernbench.cli.main import COMPLETION, kernbench, main
+from kernbench.errors import InputError
 from kernbench.frontends.benches import CODE
 from kernbench.frontends.registry import FRONT_ENDS, find, find_front_end
 from kernbench.frontends.request import plan_repetition
+from kernbench.frontends.run import run_bench
 from kernbench.runs.explained_files import check_same
 from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
@@ -101,7 +104,7 @@ CASES = {
     "network": Case("small", "tiny", ("batch=2", "context=9"), "batch=1,2", "smal", "network"),
     "traffic": Case(
         "uniform", "mesh_8x8", ("window=100",), "load=0.1,0.2", "unif", "pattern",
-        refused=dict.fromkeys(("run", "explained", "what_if", "traced", "repeated"), NO_PROGRAM),
+        refused=dict.fromkeys(("run", "explained", "what_if", "traced", "repeated", "pickled"), NO_PROGRAM),
     ),
 }  # fmt: skip
 
@@ -200,6 +203,17 @@ def repeated(case: Case, capsys: Capture) -> None:
     check_same(Path("kept"), Path("again"))
 
 
+def pickled(case: Case, capsys: Capture) -> None:
+    if not find_front_end(case.program).runs:
+        run(case, capsys)
+    given = dict(one.split("=", 1) for one in case.sets)
+    result = run_bench(case.program, topology=case.machine, parameters=given)
+    found = pickle.loads(pickle.dumps(result))
+    assert (type(found), found.to_dict()) == (type(result), result.to_dict())
+    with pytest.raises(InputError, match="this result was pickled, which keeps its figures alone"):
+        found.explain()
+
+
 def opened(case: Case, capsys: Capture) -> None:
     if find_front_end(case.program).runs:
         call("run", case.program, *case.words, "--out", "seen")
@@ -223,7 +237,8 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 SERVICES: dict[str, Callable[[Case, Capture], None]] = {
-    one.__name__: one for one in (listed, shown, completed, run, explained, what_if, traced, swept, repeated, opened)
+    one.__name__: one
+    for one in (listed, shown, completed, run, explained, what_if, traced, swept, repeated, pickled, opened)
 }
 
 

@@ -9,6 +9,7 @@ import kernbench
 from kernbench.cli.main import main
 from kernbench.errors import InputError
 from kernbench.frontends.registry import find, find_front_end
+from kernbench.sweep.run import run_sweep
 from kernbench.workloads.config_json import read_config
 from kernbench.workloads.totals import count_parameters
 from tests.workloads.configs import CONFIGS, decoder
@@ -134,3 +135,27 @@ def test_a_sweep_has_tokens_a_second(config):
     machine, user = table["tokens_s"].to_list(), table["user_tokens_s"].to_list()
     assert machine == pytest.approx([batch * one for batch, one in zip([1, 2, 4], user, strict=True)])
     assert machine == sorted(machine)
+
+
+def test_the_energy_of_a_token_counts_each_layer_and_the_static_power_of_the_step(config):
+    given = {"batch": 2, "context": 9}
+    one, every = (kernbench.run(config, "tiny", parameters={**given, "layers": how}) for how in ("kinds", "all"))
+    assert one.network["step_dynamic_j"] == pytest.approx(every.network["step_dynamic_j"], rel=1e-3)
+    assert 0 < one.network["step_dynamic_j"] < every.dynamic_j
+    told = one.network
+    total = told["step_dynamic_j"] + told["step_static_j"]
+    assert told["joules_per_token"] == pytest.approx(total / 2)
+    assert one.tokens_per_joule == pytest.approx(2 / total)
+    assert told["step_static_j"] == pytest.approx(one.static_j * told["step_ns"] / one.makespan_ns)
+
+
+def test_a_sweep_has_tokens_a_joule(config, tmp_path):
+    grid = {
+        "bench": config,
+        "topology": "tiny",
+        "parameters": {"batch": [1, 2], "context": [9]},
+        "objectives": ["max tokens_per_joule", "min area_mm2"],
+    }
+    table = run_sweep(grid, tmp_path / "out", workers=1).table
+    assert table["tokens_per_joule"].null_count() == 0
+    assert table["tokens_per_joule"].is_sorted()  # static power and weights are shared

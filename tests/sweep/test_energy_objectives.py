@@ -50,9 +50,15 @@ def test_an_objective_without_its_figure_names_sheet_and_field(tmp_path: Path) -
     (tmp_path / "bare.yaml").write_text(text[: text.index("energy:")])
     parameters = {**BASE["parameters"], "topology.parts.noc": [str(tmp_path / "bare.yaml")]}
     with pytest.raises(
-        InputError, match=r"objective energy_j: .*lacks energy.byte_pj; give it, with its unit and source"
+        InputError, match=r"objective energy_j: .*bare.yaml lacks energy.byte_pj; give it, with its unit and source"
     ):
         sweep(tmp_path, ["min energy_j"], parameters=parameters)
+
+
+def test_a_formula_of_an_objective_needs_its_figures_too(tmp_path: Path) -> None:
+    derived = {"once": "M / energy_j", "twice": "2 * once"}
+    with pytest.raises(InputError, match="objective energy_j needs runs, and mode auto bounds times alone"):
+        sweep(tmp_path, ["max twice"], derived=derived, mode="auto")
 
 
 def test_an_objective_over_areas_that_are_not_known_is_refused(tmp_path: Path) -> None:

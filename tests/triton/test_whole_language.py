@@ -349,3 +349,22 @@ def go(x):
     found, said = call(tmp_path, text, numbers.astype(ml_dtypes.float8_e5m2).view(np.int8))
     assert np.array_equal(found, numbers)
     assert said == "triton.reinterpret got a tensor of torch.int8 and the type float16; both have as many bytes"
+
+
+def test_constants_follow_from_tensors_of_the_host_on_the_machine_too(tmp_path, capsys):
+    text = """
+@triton.autotune([triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16})], key=["n"])
+@triton.heuristics({"HALF": lambda args: args["x_ptr"].dtype == np.float16, "WIDE": lambda args: args["x_ptr"].ndim == 2})
+@triton.jit
+def add(x_ptr, n, HALF: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    tl.static_assert(HALF and WIDE)
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at) + 1)
+
+def go():
+    x = np.zeros((2, 16), np.float16)
+    add[lambda meta: (meta["x_ptr"].nbytes // 2 // meta["BLOCK"],)](x, 32)
+    assert x.sum() == 32
+"""
+    (line,) = simulated(tmp_path, capsys, text)[1]["kernel_launches"]
+    assert line["grid"] in ([4, 1, 1], [2, 1, 1])

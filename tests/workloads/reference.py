@@ -24,8 +24,11 @@ def decode(network: Architecture, numbers: Numbers, ids: list[int], context: int
     for layer, kind in enumerate(network.layer_kinds):
         place = str(layer)
         seen = min(context, kind.window or context)
-        x = x + attend(network, numbers, place, normal(network, numbers, place, "input_norm", x), context, seen)
-        x = x + mlp(network, numbers, place, normal(network, numbers, place, "mlp_norm", x))
+        attended = x + attend(network, numbers, place, normal(network, numbers, place, "input_norm", x), context, seen)
+        name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
+        x = attended + mlp(
+            network, numbers, place, normal(network, numbers, place, name, x if network.parallel else attended)
+        )
     x = normal(network, numbers, "end", "final_norm", x)
     head = ("start", "embedding") if network.tied else ("end", "lm_head")
     return matrix(*head, network.vocabulary, d) @ x.T

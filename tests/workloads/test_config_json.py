@@ -55,6 +55,24 @@ def read(config, **others):
             {**LLAMA, "layer_types": ["full_attention"]},
             "config.json has layer_types: ['full_attention']; give a list of 32 entries",
         ),
+        ({**LLAMA, "layer_types": [["x"]] * 32}, "give a list of 32 entries, each full_attention or sliding_attention"),
+        ({**LLAMA, "layer_types": ["x"] * 32}, "config.json has layer_types: 'x'; give one of full_attention"),
+        ({**LLAMA, "hidden_size": 10**30}, "give a whole number of 1 or more, at most 1,073,741,824"),
+        ({**LLAMA, "num_hidden_layers": 10**9}, "config.json has 1,000,000,000 layers; at most 10,000 are taken"),
+        ({**LLAMA, "architectures": [5]}, "config.json has architecture '5'; "),
+        ({**LLAMA, "quantization_config": 5}, "config.json has quantization_config with quant_method 5, which is not"),
+        (
+            {**LLAMA, "partial_rotary_factor": "x"},
+            "config.json has partial_rotary_factor: 'x'; give a number of 0 to 1",
+        ),
+        (
+            {**CONFIGS["Qwen3-30B-A3B"], "mlp_only_layers": 5},
+            "config.json has mlp_only_layers: 5; give a list of whole numbers",
+        ),
+        (
+            {**LLAMA, "head_dim": None, "hidden_size": 4097},
+            "hidden_size 4097 and 32 heads, which do not divide it; give",
+        ),
         (
             {**CONFIGS["Mixtral-8x7B"], "num_experts_per_tok": 9},
             "config.json has 8 experts and 9 of them a token; give at most 8",

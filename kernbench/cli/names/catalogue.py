@@ -31,8 +31,8 @@ TITLES = {
 }
 KINDS = tuple(TITLES)  # in the order of `kernbench list`
 KEYS = {"machine": "topologies", "sweep": "sweeps", "pto": "pto", "sheet": "sheets", "collective": "collectives",
-        "pattern": "patterns"}  # fmt: skip  # of --json
-SHOWN = ("bench", "machine", "sweep", "pto")  # without words and --kind; the others are many
+        "pattern": "patterns", "network": "networks"}  # fmt: skip  # of --json
+SHOWN = ("bench", "network", "machine", "sweep", "pto")  # without words and --kind; the others are many
 
 
 @dataclass(frozen=True, slots=True)

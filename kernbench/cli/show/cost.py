@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kernbench.energy.bill import Bill, DieBill, PartBill, find_bill
+from kernbench.energy.bill import Bill, DieBill, PackageBill, PartBill, find_bill
 from kernbench.energy.uncertain import TotalRange, find_cost_range
 from kernbench.frontends.shown import Row, Section, Shown
 from kernbench.library import show_path
@@ -20,6 +20,8 @@ DIES = {
     "die": "die", "count": "count", "mm2": "mm² each", "parts": "parts mm²",
     "wafer": "a wafer", "good": "yield", "usd": "$ each"
 }  # fmt: skip
+PACKAGES = {"package": "package", "dies": "dies", "mm2": "mm² of dies", "peak": "peak W"}
+MOST_PACKAGES = 8
 PARTS = {
     "part": "part", "count": "count", "mm2": "mm²", "static": "static W", "peak": "peak W", "usd": "$", "source": "source"
 }  # fmt: skip
@@ -32,6 +34,9 @@ def show_cost(name: str, overrides: Mapping[str, str]) -> Shown:
     bill = find_bill(machine)
     sections = [
         Section("dies", [_die(one) for one in bill.dies], DIES),
+        Section(
+            "packages, with all parts at full rate", [_package(one) for one in bill.packages[:MOST_PACKAGES]], PACKAGES
+        ),
         Section("parts, all of them together; peak: dynamic power at full rate", _parts(bill, found), PARTS),
     ]
     ends = find_cost_range(machine)
@@ -66,7 +71,7 @@ def _total(bill: Bill) -> str:
     dies = sum(one.count for one in bill.dies)
     memory = "" if bill.memory_usd is None or not bill.memory_gb else f", {bill.memory_usd:,.0f} $ of it memory"
     return (
-        f"{area} on {plural(dies, 'die')} in {plural(bill.packages, 'package')} {cost}{memory}; "
+        f"{area} on {plural(dies, 'die')} in {plural(len(bill.packages), 'package')} {cost}{memory}; "
         f"at most {bill.peak_w:,.0f} W, {bill.package_w:,.0f} W a package"
     )
 
@@ -80,6 +85,15 @@ def _die(one: DieBill) -> Row:
         "wafer": UNKNOWN if one.cost is None else f"{one.cost.dies_a_wafer:,.1f}",
         "good": UNKNOWN if one.cost is None else f"{one.cost.yield_share:.1%}",
         "usd": UNKNOWN if one.cost is None else f"{one.cost.usd:,.2f}",
+    }
+
+
+def _package(one: PackageBill) -> Row:
+    return {
+        "package": one.name,
+        "dies": f"{one.dies:,}",
+        "mm2": UNKNOWN if one.dies_mm2 is None else f"{one.dies_mm2:,.1f}",
+        "peak": f"{one.peak_w:,.1f}",
     }
 
 

@@ -148,9 +148,10 @@ class SharedStructure:
         wall_s = (time.perf_counter() - started) / max(count, 1)
         assert self.recording is not None
         energy = EnergyFigures(self.recording.program)
+        rates = [field for field in energy.rates if field in columns]  # that areas go with
         for at, values in enumerate(zip(*(column.tolist() for column in found.values()), strict=True)):
             figures = {name: None if isnan(value) else value for name, value in zip(found, values, strict=True)}
-            machine = energy.of_machine({field: float(column[at]) for field, column in columns.items()})
+            machine = energy.of_machine({field: float(columns[field][at]) for field in rates})
             yield SimpleNamespace(**figures, **machine, **same, wall_s=wall_s)
 
     def _read_all(self, points: Sequence[Point]) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -62,6 +62,11 @@ class Kernel(KernelInterface):
             self._constants = frozenset(one.name for one in parameters if "constexpr" in str(one.annotation))
         return self._constants
 
+    @property
+    def innermost(self) -> Kernel:
+        """The kernel without what completes its constants."""
+        return self
+
     def complete(self, options: dict[str, Any], given: Mapping[str, Any]) -> None:
         """Add constants that a launch does not give; a plain kernel has none."""
 

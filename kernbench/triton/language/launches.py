@@ -150,7 +150,8 @@ class Bound:
     ) -> None:
         self.__name__, self.code = kernel.__name__, kernel.code
         self.grid, self.dealing, self.remarks = grid, dealing, remarks
-        self._kernel, self._stages = kernel, stages
+        self._kernel, self.stages = kernel, stages
+        self.given: Mapping[str, Any] = arguments  # as the launch has them, with all constants
         self._described = {name: one for name, one in arguments.items() if isinstance(one, TensorDescriptor)}
         bases = {name: (one.base,) for name, one in self._described.items()}
         self._arguments: dict[str, Any] = {**arguments, **bases}
@@ -187,7 +188,7 @@ class Bound:
         given |= {name: one.on(given[name][0]) for name, one in self._described.items()}
         reached: Sequence[pointer] = given.pop(_POINTEES, ())
         pointees = [Pointee(*span, one.number) for span, one in zip(self._spans, reached, strict=True)]
-        with running(recorder, self._stages, pointees), np.errstate(all="ignore"):
+        with running(recorder, self.stages, pointees), np.errstate(all="ignore"):
             self._kernel.body(**given)
 
     def compute(self, tensors: Sequence[np.ndarray]) -> None:

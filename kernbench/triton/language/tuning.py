@@ -42,7 +42,18 @@ class Config:
         return f"Config({given}, num_stages={self.num_stages})"
 
 
-class Heuristics(Kernel):
+class _Completed(Kernel):
+    """A kernel `fn` whose constants something completes."""
+
+    fn: Kernel
+
+    @property
+    def innermost(self) -> Kernel:
+        """As of `Kernel`."""
+        return self.fn.innermost
+
+
+class Heuristics(_Completed):
     """A kernel some of whose constants follow from its other arguments."""
 
     def __init__(self, kernel: Kernel, values: Mapping[str, Callable[[Given], Any]]) -> None:
@@ -60,7 +71,7 @@ class Heuristics(Kernel):
         self.fn.tune(launch, args, options, measure)
 
 
-class Autotuner(Kernel):
+class Autotuner(_Completed):
     """A kernel with configurations; each launch takes one."""
 
     def __init__(self, kernel: Kernel, configs: Sequence[Config], key: Sequence[str], options: Given) -> None:

@@ -32,7 +32,9 @@ def embed(
             y = tl.trans(row)
             continue
         pick = tl.load(identity_ptr + column * tokens * size, (1, tokens), dtype)
-        y = tl.dot(tl.trans(row), pick) if y is None else tl.dot(tl.trans(row), pick, y)
+        before, y = y, tl.dot(tl.trans(row), pick, y)
+        if before is not None:
+            tl.release(before)
     if places_ptr:
         y = y + tl.load(places_ptr + (place * d + first) * size, (width, 1), dtype)
     tl.store(y_ptr + first * tokens * size, y)

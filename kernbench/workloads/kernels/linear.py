@@ -200,7 +200,9 @@ def _take_sums(tl: Any, x: Any, first: int, normal: tuple[int, int, int], dtype:
     weight_ptr, squares_ptr, elements_ptr = normal
     ones = tl.full((1, rows), 1.0, dtype)
     mine = tl.program_id(PES) * tokens * itemsize("f32")
-    tl.store(squares_ptr + mine, tl.dot(ones, x * x, out_dtype="f32"))
+    square = x * x
+    tl.store(squares_ptr + mine, tl.dot(ones, square, out_dtype="f32"))
+    tl.release(square)
     tl.store(elements_ptr + mine, tl.dot(ones, x, out_dtype="f32"))
     return x * tl.load(weight_ptr + first * itemsize(dtype), (rows, 1), dtype)
 

@@ -31,7 +31,6 @@ def check_lowered(network: Architecture, step: Step) -> None:
         "experts": network.experts is not None,
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
         "soft caps of scores": bool(network.soft_caps),
-        "attention beside the MLP": network.parallel,
     }
     found = [what for what, is_so in lacks.items() if is_so]
     if found:
@@ -68,6 +67,7 @@ class Decoder:
         self.rank = rank = Rank(torch, network, step, index, numbers)
         self.x = rank.activation("x", d)
         self.part = rank.activation("part", d) if step.tensor > 1 else None
+        self.both = rank.activation("both", d) if network.parallel else self.x
         self.table = self._table("embedding", network.vocabulary)
         self.places = self._table("positions", network.positions) if network.positions else 0
         self.identity = rank.constant("identity", np.eye(rank.tokens, dtype=np.float32))
@@ -93,8 +93,11 @@ class Decoder:
             rank.torch.launch("embed", embed, self.table, *given)
         for section, attention, mlp in self.layers:
             rank.section = section
-            self._add(attention, "attention")
-            self._add(mlp, "MLP")
+            if network.parallel:
+                self._add_both(attention, mlp)
+            else:
+                self._add(attention, "attention")
+                self._add(mlp, "MLP")
         rank.section = "output"
         with rank.operator("lm_head"):
             rank.multiply("lm_head", self.x, [self.head], self.logits)
@@ -106,6 +109,15 @@ class Decoder:
             return
         block.launch(self.x, self.part, 0)
         self.rank.add_parts(name, self.x, self.part)
+
+    def _add_both(self, attention: AttentionBlock, mlp: MlpBlock) -> None:
+        """x += what attention and MLP make of one x, with one all-reduce."""
+        attention.launch(self.x, self.both, 0 if self.part else self.x)
+        if self.part is None:
+            mlp.launch(self.x, self.x, self.both)
+            return
+        mlp.launch(self.x, self.both, self.both)
+        self.rank.add_parts("layer", self.x, self.both)
 
     def _table(self, name: str, rows: int) -> Tensor:
         rank, d = self.rank, self.rank.network.hidden

@@ -28,6 +28,14 @@ NETWORKS = {
     "qwen3": decoder("qwen3", SIZES, tie_word_embeddings=True),
     "qwen2": decoder("qwen2", SIZES),
     "gpt2": {**gpt2(64, 2, 4, 64), "vocab_size": 256},
+    "gpt_neox": decoder("gpt_neox", "64/2/4/4/16/128/256", rotary_pct=0.25, hidden_act="gelu_fast"),
+    "falcon": {
+        **CONFIGS["Falcon-7B"],
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "vocab_size": 256,
+    },
     "window": decoder("mistral", "64/3/4/2/16/128/250", sliding_window=8),
 }
 
@@ -82,7 +90,7 @@ def test_the_logits_of_a_small_network_equal_those_of_numpy(name, batch, context
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["llama", "gpt2"])
+@pytest.mark.parametrize("name", ["llama", "gpt2", "gpt_neox"])
 def test_ranks_of_tensor_parallelism_give_the_same_logits(name):
     network = read(name)
     found, _ = simulate(network, step_of(network, 3, 9, "f32", 2), "sip_2x4x4", check=True)

@@ -1,0 +1,61 @@
+"""The energy of a step of a network: that of the launches of each operator, as often as its layer counts, and static power.
+
+Messages of the host, which set tensors up and launch kernels, are left out. Static power is that of the whole machine,
+over the time of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernbench.energy.row_groups import sum_by_group
+from kernbench.energy.run_energy import is_priced
+from kernbench.energy.static import static_aj
+from kernbench.runs.path_shares import launch_of_row, launch_of_thread
+
+if TYPE_CHECKING:
+    from kernbench.host.device.launch import Launch
+    from kernbench.runs.result import RunResult
+    from kernbench.workloads.sip.rank import Mark
+
+AJ_PER_J = 10**18
+
+
+def tell_energy(result: RunResult, step: Mapping[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:
+    """What a step costs, beside what `tell_step` says of it: joules of the step and of a token; None where a figure is missing.
+
+    The operators of the step are those of the marks, in their order, each with how often its layer counts.
+    """
+    if not is_priced(result.device.program.machine):
+        return dict.fromkeys(("step_dynamic_j", "step_static_j", "joules_per_token", "tokens_per_joule"))
+    energy = result.energy()
+    by_launch, by_sip = _list_launches(result), _by_sip(result.launches)
+    each = [sum(by_launch[at] for one in by_sip for at in one[mark.first : mark.end]) for mark in marks]
+    operators = zip(each, step["operators"], strict=True)
+    dynamic = step["replicas"] * sum(aj * operator["times"] for aj, operator in operators)
+    static = static_aj(energy.draws, step["step_fs"])
+    tokens = step["sequences"] * step["replicas"]
+    known = not energy.missing
+    joules = (dynamic + static) / AJ_PER_J / tokens
+    return {
+        "step_dynamic_j": dynamic / AJ_PER_J if known else None,
+        "step_static_j": static / AJ_PER_J,
+        "joules_per_token": joules if known else None,
+        "tokens_per_joule": 1 / joules if known and joules else None,
+    }
+
+
+def _by_sip(launches: Sequence[Launch]) -> list[list[int]]:
+    """The places of the launches of each SIP, in order."""
+    found: dict[int, list[int]] = {}
+    for at, launch in enumerate(launches):
+        found.setdefault(launch.message.sip, []).append(at)
+    return list(found.values())
+
+
+def _list_launches(result: RunResult) -> list[int]:
+    """aJ of what the PEs of each launch did."""
+    program, launches = result.device.program, result.launches
+    of_row = launch_of_row(program, launch_of_thread(program, launches))
+    return sum_by_group(result.energy().rows, of_row, len(launches))
