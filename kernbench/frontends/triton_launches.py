@@ -9,6 +9,7 @@ from typing import Any
 from kernbench.errors import InputError
 from kernbench.frontends.bench_tables import summary_tables
 from kernbench.frontends.bench_workloads import BenchWorkload
+from kernbench.frontends.frontend import refuse_family
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.runs.result import RunResult
 from kernbench.text_table import Column, TextTable
@@ -21,6 +22,10 @@ class TritonWorkload(BenchWorkload):
     """What launches kernels of Triton; `launches` are those of its last run, in their order."""
 
     launches: list[Launch] = field(default_factory=list[Launch])
+
+    def refuse(self, topology: str, family: str) -> str | None:
+        """As of `Workload`."""
+        return refuse_family("kernels of Triton", "sip", topology, family, self.machine)
 
     def prepare(self, request: Request) -> Prepared:
         """As of `Workload`; the result has the launches."""

@@ -143,6 +143,10 @@ REFUSED = {
         words([*USUAL, "y_ptr=f16[64]"]),
         r"k\.py:23: program \(2, 0, 0\) stores to element 95 of tensor 'y_ptr', which has 64: 32 beyond its last",
     ),
+    "family": (
+        [*words(USUAL), "-t", "tensix_tiny"],
+        r"kernels of Triton run on family 'sip', and topology 'tensix_tiny' is of family 'tensix'; give one such as sip_2x4x4",
+    ),
     "kernel": (["run", "k.py:scal", "--grid", "1"], r"k\.py has no kernel 'scal'; did you mean 'scale'"),
     "numbers": ([*words(USUAL), "--verify-data"], r"scale states nothing that its numbers should equal"),
     "another program": (["run", "gemm-single-pe", "--grid", "4"], r"bench 'gemm-single-pe' has no parameter 'grid'"),
