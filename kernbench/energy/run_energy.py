@@ -11,13 +11,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kernbench.energy.byte_prices import WIRE
+from kernbench.energy.power import BINS, PowerOverTime, find_power
 from kernbench.energy.row_energies import RowEnergies
 from kernbench.energy.static import Draw, Instances, energy_aj, static_aj
 from kernbench.energy.uses import ActionEnergy, Uses
+from kernbench.errors import InputError
 from kernbench.machine.dies import find_dies
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+    from kernbench.oplog.causes import Times
     from kernbench.program.program import Program
 
 
@@ -28,6 +31,7 @@ class RunEnergy:
     program: Program
     makespan_fs: int
     upper_fs: int | None = None  # mode analytic: the makespan is at least `makespan_fs` and at most this
+    times: Times | None = field(default=None, repr=False)  # of the rows; None in mode analytic
     rows: RowEnergies = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +76,12 @@ class RunEnergy:
     def mean_w(self) -> float:
         """The mean power over the makespan; 0 for no time."""
         return self.total_aj / self.makespan_fs / 1000 if self.makespan_fs else 0.0
+
+    def power(self, most_bins: int = BINS) -> PowerOverTime:
+        """Power over time in bins, `most_bins` or fewer. Errors: InputError in mode analytic, for want of events."""
+        if self.times is None:
+            raise InputError("analytic mode has no events, so it keeps no power over time; use mode hybrid")
+        return find_power(self, self.times, most_bins)
 
     @property
     def missing(self) -> list[str]:

@@ -76,7 +76,7 @@ class Uses:
 
 def _job_uses(rows: RowEnergies, counts: np.ndarray) -> Iterator[Use]:
     """The uses of jobs, of delays, and of transfers as far as they go by number."""
-    op, machine, places = rows.program.op.values, rows.program.machine, _Places(rows)
+    op, machine, places = rows.program.op.values, rows.program.machine, Places(rows)
     counted = counts[rows.jobs] > 0
     jobs = rows.jobs[counted]
     server = np.where(op[jobs, 0] == Op.EXEC, op[jobs, 1], NONE)
@@ -128,7 +128,7 @@ def _byte_uses(rows: RowEnergies, counts: np.ndarray) -> Iterator[Use]:
             yield Use(first + at, part, name, amount, amount * aj, bool(prices.known[number]))
 
 
-class _Places:
+class Places:
     """The node of an action of a part: the part of this name beside the server or the thread, else the node of that."""
 
     def __init__(self, rows: RowEnergies) -> None:

@@ -14,7 +14,7 @@ from kernbench.pto.results.run_files import explain_graph, write_graph_trace
 from kernbench.pto.results.summary import Summary, occupancy_table, summarise
 from kernbench.pto.results.what_if import find_what_ifs
 from kernbench.runs.explanation import is_long
-from kernbench.runs.files import RunToKeep, write_run
+from kernbench.runs.files import RunToKeep, tell_energy, write_run
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.result import RunResult
 from kernbench.units import FS_PER_NS
@@ -111,7 +111,9 @@ class GraphResult(RunResult):
         names = {"summary": "summary.json", "occupancy": "occupancy.parquet"}
         explanation = explanation or replace(explain_graph(outcome), what_if=what_if)
         summary = {**told, "explain": explanation.to_dict()}
-        files = write_run(RunToKeep(outcome.whole, summary, explanation.path, explanation), out, write)
+        files = write_run(
+            RunToKeep(outcome.whole, summary, explanation.path, explanation, tell_energy(self)), out, write
+        )
         return {name: str(out / file) for name, file in names.items()} | files
 
     def write_trace(self, path: str | Path, filters: Sequence[str] = ()) -> None:

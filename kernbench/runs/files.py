@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench.atomic_output import RESULT, write_directory, write_json, write_parquet
+from kernbench.energy.run_energy import is_priced
 from kernbench.errors import InputError
 from kernbench.machine.machine_tables import tell_machine
 from kernbench.oplog.causes import Times
@@ -17,7 +18,7 @@ from kernbench.oplog.critical import Piece
 from kernbench.oplog.log import build_log, order_rows
 from kernbench.program.ops import NONE
 from kernbench.runs.explanation import find_path, make_path_table
-from kernbench.runs.file_names import MACHINE, OP_LOG, PATH, USAGE
+from kernbench.runs.file_names import ENERGY, MACHINE, OP_LOG, PATH, USAGE
 from kernbench.runs.view_tables import make_view_tables
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class RunToKeep:
     summary: Mapping[str, Any]  # of `result.json`, in JSON's types
     path: Sequence[Piece]  # the critical path
     explanation: Explanation | None = None
+    energy: Mapping[str, Any] = field(default_factory=dict[str, Any])  # `tell_energy`
 
 
 def write_files(
@@ -64,7 +66,12 @@ def write_files(
         summary["what_if"] = what_if.to_dict()
     session = result.device.session
     found = find_path(session, result.launches, times_of(session)) if explanation is None else explanation.path
-    return write_run(RunToKeep(session, summary, found, explanation), out, write_more)
+    return write_run(RunToKeep(session, summary, found, explanation, tell_energy(result)), out, write_more)
+
+
+def tell_energy(result: RunResult) -> dict[str, Any]:
+    """Where the energy of a result went; nothing on a machine without prices."""
+    return result.tell_energy() if is_priced(result.device.program.machine) else {}
 
 
 def times_of(session: Session) -> Times:
@@ -84,6 +91,7 @@ def write_run(run: RunToKeep, out: Path, write_more: Callable[[Path], object] | 
         for name, table in _make_tables(run).items():
             write_parquet(table, partial / name)
         write_json(tell_machine(run.session.machine), partial / MACHINE)
+        write_json(run.energy, partial / ENERGY)
         if run.explanation is not None:
             run.explanation.utilisation_table().write_parquet(partial / USAGE)
         write_json({**run.summary, "files": files}, partial / RESULT)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kernbench.oplog.record import OpRecord
     from kernbench.runs.explanation import Explanation
     from kernbench.runs.what_if import WhatIf
-    from kernbench.trace.power import PowerCurve
 
 
 class _Elsewhere:
@@ -181,43 +180,34 @@ class RunResult:
         Errors: InputError on a machine whose sheets have no prices.
         """
         from kernbench.energy.run_energy import RunEnergy, is_priced
+        from kernbench.runs.files import times_of
 
         program = self.device.program
         if not is_priced(program.machine):
             raise InputError(
                 f"machine {self.topology} has no prices; give its sheets an energy block, as models/README.md says"
             )
-        fs = (round(ns * FS_PER_NS) if ns is not None else None for ns in (self.makespan_ns, self.upper_ns))
-        return RunEnergy(program, *fs)  # pyright: ignore[reportArgumentType]
-
-    def power(self, most: int = 256) -> PowerCurve | None:
-        """The power of the run over time, the means of at most `most` bins; None for no time.
-
-        Errors: as `energy`, and InputError in mode analytic.
-        """
-        from kernbench.oplog.causes import Times
-        from kernbench.trace.power import find_power
-
-        if self.binding is not None:
-            raise InputError("analytic mode has no events, so it has no power over time; use mode hybrid")
-        session, energy = self.device.session, self.energy()
-        times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
-        return find_power(energy.rows, times, energy.makespan_fs, most)
+        upper_fs = None if self.upper_ns is None else round(self.upper_ns * FS_PER_NS)
+        times = None if self.binding is not None else times_of(self.device.session)
+        return RunEnergy(program, round(self.makespan_ns * FS_PER_NS), upper_fs, times)
 
     def tell_energy(self) -> dict[str, Any]:
-        """The energy in plain values: its range, and by action, die, operation, launch and line. Errors: as `energy`."""
+        """The energy in plain values: its range, power over time, and by action, die, operation, launch and line.
+
+        Errors: as `energy`.
+        """
         from kernbench.energy.uncertain import find_energy_range
         from kernbench.runs.energy_shares import share_energy
 
         found = self.energy()
         ends = find_energy_range(found)
         shares = share_energy(found, self.launches)
-        curve = self.power() if self.binding is None else None
+        power = None if found.times is None else found.power().to_dict()
         return {
             **found.to_dict(),
             **shares.to_dict(),
             "range": None if ends is None else ends.to_dict(),
-            "power": None if curve is None else curve.to_dict(),
+            "power": power,
         }
 
     @property

@@ -21,11 +21,11 @@ import numpy as np
 from kernbench.machine.machine_tables import make_link_table, make_node_table, make_part_table
 from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
+from kernbench.oplog.transfers import find_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.runs.energy_view import ViewEnergy
 from kernbench.runs.file_names import HELD, LINKS, NODES, PARTS, SERVICES, TRANSFERS
 from kernbench.trace.counters import find_held_servers
-from kernbench.trace.transfers import find_transfers
 
 if TYPE_CHECKING:
     import polars

@@ -1,8 +1,8 @@
-"""Counters of a run over time: utilisation of links, memories and engines, and the length of queues.
+"""Counters of a run over time: utilisation of links, memories and engines, the length of queues, and power.
 
 Time is cut into bins of equal length, and a value is the mean of a bin. Utilisation is of a class of parts in one
 process, such as the NoC links of a cube, and of the busiest of these. Queues are of a class of servers in one process: how
-many jobs and transfers wait. Power is that of what the parts of a process hold, and of the whole run (`trace.power`).
+many jobs and transfers wait. Power is the mean of a bin, too (`trace.power`).
 
 An op log has no times of single flits. The time that a transfer takes at each link and memory channel is exact, and it is
 spread evenly over the time during which its data are on the way. What then exceeds a class in a bin goes to the next bin
@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.energy.row_energies import RowEnergies
 from kernbench.energy.run_energy import is_priced
 from kernbench.machine.network.flit_service import padded_service_fs
+from kernbench.oplog.bins import Bins, fit, rounded
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
+from kernbench.oplog.transfers import find_transfers
 from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows
-from kernbench.trace.bins import Bins, fit, rounded
-from kernbench.trace.power import W_PER_AJ_FS, spread_energy, static_w
+from kernbench.trace.power import measure_power
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
-from kernbench.trace.transfers import find_transfers
 from kernbench.trace.use import Held, Moved, make_sparse, spread_held, spread_moved, spread_waiting
 from kernbench.units import FS_PER_NS
 
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from kernbench.trace.tables import TrackTable
 
 _WAITING = "waiting"
-RUN = "run"  # the process of what concerns the whole run
-DYNAMIC, STATIC = "dynamic power", "static power"
 ROWS = 1 << 17  # that are counted at once
 
 
@@ -97,7 +94,8 @@ def count_over_time(
         _make_queues(program, times, bins, chosen, parts, tracks),
     ]
     if is_priced(program.machine):
-        found.append(_make_power(program, times, bins, chosen, parts, tracks))
+        power = measure_power(program, times, bins, chosen, parts)
+        found.append(_make_tracks(bins, power.watts, power.name, power.process, "power", "W", tracks))
     return polars.concat(found)
 
 
@@ -197,31 +195,6 @@ def _make_queues(
     used = np.flatnonzero(rounded(length).any(axis=0)).tolist()
     kinds, processes = [[*classes][at][1] for at in used], [[*classes][at][0] for at in used]
     return _make_tracks(bins, length[:, used], kinds, processes, "queues", _WAITING, tracks)
-
-
-def _make_power(
-    program: Program, times: Times, bins: Bins, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
-) -> polars.DataFrame:
-    """The dynamic power of each process, by the part that each row holds, and with all parts that of the run."""
-    machine, rows, held = program.machine, RowEnergies(program), find_held_servers(program)
-    processes = [parts.split(name)[0] for name in machine.server_name]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(processes))}
-    chosen_servers = chosen.matches(machine.server_name)
-    of_server = [numbers[name] if wanted else -1 for name, wanted in zip(processes, chosen_servers, strict=True)]
-    column = np.array([*of_server, -1], np.int64)[np.asarray(held)]
-    energies = rows.energies_aj()
-    spent = spread_energy(bins, energies, rows, times, column, max(len(numbers), 1))
-    names, owners = [DYNAMIC] * len(numbers), [*numbers]
-    if not chosen.parts:
-        whole = spread_energy(bins, energies, rows, times)
-        static = np.full((len(bins.start_fs), 1), static_w(machine)) / W_PER_AJ_FS * bins.length_fs[:, None]
-        spent = np.hstack([spent[:, : len(numbers)], whole, static])
-        names, owners = [*names, DYNAMIC, STATIC], [*owners, RUN, RUN]
-    watts = spent[:, : len(names)] / bins.length_fs[:, None] * W_PER_AJ_FS
-    used = np.flatnonzero(rounded(watts).any(axis=0)).tolist()
-    return _make_tracks(
-        bins, watts[:, used], [names[at] for at in used], [owners[at] for at in used], "power", "W", tracks
-    )
 
 
 def _make_tracks(

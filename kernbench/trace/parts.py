@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMPOSITE, COMPOSITES = "composite", "composites"  # the kind of a composite in flight, and the track of those of a part
 THREADS = "threads"  # the process of threads that run on no part
+RUN = "run"  # the process of what concerns the whole run
 _SIP = re.compile(r"sip\d+")
 _PE = re.compile(r"pe\d+")
 

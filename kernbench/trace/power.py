@@ -1,89 +1,71 @@
-"""Power of a run over time: the energy of each row, spread evenly over its time, and the static power.
+"""Power of a run over time in a trace: of each process, and of the whole run by kind of part.
 
-Time is cut into bins of equal length, and a value is the mean of a bin. The bins hold the dynamic energy of the run to the last
-attojoule: what rounding leaves goes to the last of them.
+A part draws power where it is: of a transfer the memory, each router and each link draw their share in their own processes. A
+link is in the process of the node where it begins.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.energy.static import Instances
-from kernbench.trace.bins import Bins
+from kernbench.energy.power import AJ_PER_W_FS, find_static_w, spread_energies
+from kernbench.energy.row_energies import RowEnergies
+from kernbench.energy.row_places import place_energies
+from kernbench.trace.parts import RUN
 
 if TYPE_CHECKING:
-    from kernbench.energy.row_energies import RowEnergies
+    from collections.abc import Hashable
+
     from kernbench.machine.machine import Machine
+    from kernbench.oplog.bins import Bins
     from kernbench.oplog.causes import Times
+    from kernbench.program.program import Program
+    from kernbench.trace.filters import TraceFilter
+    from kernbench.trace.parts import PartTracks
 
-W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
-NW_PER_W = 10**9
-MOST = 256  # bins of a curve
-
-
-class PowerCurve(NamedTuple):
-    """Power over time; the static power is the same in all bins."""
-
-    start_fs: np.ndarray  # int64[bin]
-    length_fs: np.ndarray  # int64[bin]
-    dynamic_aj: tuple[int, ...]  # by bin
-    static_w: float
-
-    @property
-    def dynamic_w(self) -> np.ndarray:
-        """float64[bin] the mean dynamic power of each."""
-        return np.array([float(aj) for aj in self.dynamic_aj]) / self.length_fs * W_PER_AJ_FS
-
-    @property
-    def peak_w(self) -> float:
-        """The most of a bin, static power with it."""
-        return float(self.dynamic_w.max(initial=0.0)) + self.static_w
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {
-            "start_fs": self.start_fs.tolist(),
-            "length_fs": self.length_fs.tolist(),
-            "dynamic_w": self.dynamic_w.tolist(),
-            "static_w": self.static_w,
-            "peak_w": self.peak_w,
-        }
+DYNAMIC, STATIC, TOTAL = "dynamic", "static", "total"
 
 
-def find_power(rows: RowEnergies, times: Times, end_fs: int, most: int = MOST) -> PowerCurve | None:
-    """The power of a run that ends at a time; None for no time."""
-    if end_fs <= 0:
-        return None
-    bins, energies = Bins.over(0, end_fs, most), rows.energies_aj()
-    spent = spread_energy(bins, energies, rows, times)[:, 0]
-    total = int(np.dot(energies, rows.program.op.counts().astype(object))) if len(energies) else 0
-    until = [min(round(sum_), total) for sum_ in np.cumsum(spent).tolist()]
-    until[-1] = total
-    each = [after - before for before, after in zip([0, *until], until, strict=False)]
-    return PowerCurve(bins.start_fs, bins.length_fs, tuple(each), static_w(rows.program.machine))
+class PowerGauges(NamedTuple):
+    """Mean powers of bins."""
+
+    process: list[str]
+    name: list[str]
+    watts: np.ndarray  # float64[bin, gauge]
 
 
-def static_w(machine: Machine) -> float:
-    """The static power of a machine."""
-    return sum(draw.count * draw.nw for draw in Instances.of(machine).draws(machine.prices)) / NW_PER_W
+def measure_power(program: Program, times: Times, bins: Bins, chosen: TraceFilter, parts: PartTracks) -> PowerGauges:
+    """The dynamic power of chosen parts by process; where all are chosen, that of the run by part, and static power."""
+    machine = program.machine
+    names = _name_places(machine)
+    counts = chosen.matches(names)
+    process = {name: parts.split(name)[0] for name in names}
+
+    def group_of(place: int, part: str) -> Hashable:
+        return (process[names[place]], part) if counts[place] else None
+
+    placed = place_energies(RowEnergies(program), group_of)
+    spent = spread_energies(program, times, bins, placed) / (bins.length_fs[:, None] * float(AJ_PER_W_FS))
+    groups: list[tuple[str, str]] = [*placed.groups]  # pyright: ignore[reportAssignmentType]
+    found = _sum_columns(spent, [(process, DYNAMIC) for process, _ in groups])
+    if not chosen.parts:
+        found |= _sum_columns(spent, [(RUN, part) for _, part in groups])
+        static = np.full(len(spent), find_static_w(machine))
+        found[RUN, STATIC], found[RUN, TOTAL] = static, static + spent.sum(axis=1)
+    values = np.column_stack([*found.values()]) if found else np.zeros((len(spent), 0))
+    return PowerGauges([process for process, _ in found], [name for _, name in found], values)
 
 
-def spread_energy(
-    bins: Bins,
-    energies: np.ndarray,
-    rows: RowEnergies,
-    times: Times,
-    column: np.ndarray | None = None,
-    columns: int = 1,
-) -> np.ndarray:
-    """float64[bin, column] the energy (aJ) of rows in bins: of all, or in int64[row] the column of each, negative for none."""
-    from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
+def _name_places(machine: Machine) -> list[str]:
+    """The name of each node, then of each link."""
+    return [*machine.node_name, *machine.station_name[: machine.edge_count]]
 
-    amount = energies.astype(np.float64)[rows.program.op.entry]
-    used = (amount > 0) & (times.end_fs >= 0)
-    where = np.zeros(len(amount), np.int64) if column is None else column
-    at = np.flatnonzero(used & (where >= 0))
-    start = np.maximum(times.start_fs[at], 0)
-    return bins.spread(start, times.end_fs[at], amount[at], where[at], csr_array(np.eye(columns)))
+
+def _sum_columns(values: np.ndarray, keys: list[tuple[str, str]]) -> dict[tuple[str, str], np.ndarray]:
+    """float64[bin] the sum of the columns of each key."""
+    found: dict[tuple[str, str], np.ndarray] = {}
+    for at, key in enumerate(keys):
+        found[key] = found.get(key, 0.0) + values[:, at]
+    return found

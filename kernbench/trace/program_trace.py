@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernbench.oplog.log import LogRows
+from kernbench.oplog.transfers import Transfers, find_transfers
 from kernbench.program.ops import NONE
-from kernbench.trace.counters import RUN, Level, count_over_time, list_levels
+from kernbench.trace.counters import Level, count_over_time, list_levels
 from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
-from kernbench.trace.parts import PartTracks, list_track_paths
+from kernbench.trace.parts import RUN, PartTracks, list_track_paths
 from kernbench.trace.tables import (
     ENDLESS,
     NOWHERE,
@@ -28,7 +29,6 @@ from kernbench.trace.tables import (
     make_counters,
     make_flows,
 )
-from kernbench.trace.transfers import Transfers, find_transfers
 from kernbench.units import format_ns
 
 if TYPE_CHECKING:

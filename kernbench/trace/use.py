@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from kernbench.trace.bins import Bins
+    from kernbench.oplog.bins import Bins
 
 
 class Held(NamedTuple):

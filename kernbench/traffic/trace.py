@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.oplog.causes import Times
+from kernbench.oplog.transfers import find_transfers
 from kernbench.trace.counters import count_over_time
 from kernbench.trace.filters import COUNTERS, read_filters
 from kernbench.trace.parts import PartTracks
 from kernbench.trace.perfetto import write_trace_file
 from kernbench.trace.program_trace import trace_transfers
 from kernbench.trace.tables import NOWHERE, Chunk, Trace, TrackTable, make_counters
-from kernbench.trace.transfers import find_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

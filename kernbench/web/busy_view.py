@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.trace.bins import Bins, fit, rounded
+from kernbench.oplog.bins import Bins, fit, rounded
 from kernbench.trace.use import Held, Moved, make_sparse, set_beside, spread_held, spread_moved, spread_waiting
 
 if TYPE_CHECKING:

@@ -48,6 +48,7 @@ def compare_runs(a: RunSource, b: RunSource) -> dict[str, Any]:
             if row
         ],
         "critical_path": [{"kind": kind, "a_ns": one, "b_ns": other} for kind, one, other in found.moved_path()],
+        "energy": [one._asdict() for one in found.moved_energy()],
         "utilisation": _pair_usage(
             *(_read_usage(source, result) for source, result in zip((a, b), results, strict=True))
         ),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, shorten
 from kernbench.report.pages.arrow import to_arrow
-from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
+from kernbench.runs.file_names import ENERGY, HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.trace.parts import list_track_paths, split_path
@@ -75,7 +75,7 @@ class RunView:
         return tuple(self._tables)
 
     def about(self) -> dict[str, Any]:
-        """`result.json`, with the machine, the time that the run took, and a sentence for each table that there is not."""
+        """`result.json`, with the machine, the energy, the time that the run took, and a sentence for each missing table."""
         found = self._read_json(RESULT)
         missing = {name: told for name in self._tables if (told := self._missing(name))}
         machine = None
@@ -90,6 +90,7 @@ class RunView:
             **found,
             "name": self._source.name,
             "machine": machine,
+            "energy": self._read_json(ENERGY) if self._file(ENERGY).is_file() else {},
             "span_fs": [0, end_fs],
             "window_fs": int(bins.length_fs[0]),
             "missing": missing,

@@ -7,6 +7,7 @@ from typing import Any
 import polars
 import pytest
 
+import kernbench
 from kernbench import compare
 from kernbench.cli.main import main
 from kernbench.report.tables.moved_points import moved_points
@@ -350,3 +351,29 @@ def test_a_column_of_another_type(
     table = polars.read_parquet(Path(sweeps[0]) / "table.parquet")
     table.with_columns(polars.Series(column, [[1]] * len(table))).write_parquet(tmp_path / "table.parquet")
     assert f"({column} is of type List(Int64))" in refusal(capsys, tmp_path, sweeps[0])
+
+
+def test_where_the_energies_of_two_runs_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = [tmp_path / name for name in ("a", "b")]
+    for side, given in zip(sides, ({}, {"variant": "load_load"}), strict=True):
+        kernbench.run("matmul-composite", topology="tiny", parameters=given).write(side)
+    assert main(["compare", *map(str, sides)]) == 0
+    lines = printed(capsys)
+    at = next(at for at, line in enumerate(lines) if line.startswith("energy, by the difference: B takes "))
+    assert lines[at].endswith("J less")
+    assert lines[at + 2].split()[:2] == ["hbm", "dynamic"]  # each operand is read once
+    assert lines[at + 2].split()[-2].startswith("-")
+    assert main(["compare", *map(str, sides), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    totals = [json.loads((side / "energy.json").read_text())["total_aj"] for side in sides]
+    assert sum(one["b_aj"] - one["a_aj"] for one in found["energy"]) == totals[1] - totals[0]
+    assert "energy_j" in found["columns"]
+    (sides[1] / "energy.json").unlink()
+    assert main(["compare", *map(str, sides), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["energy"] == []
+
+
+def test_energies_that_are_no_energies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernbench.run("vector-add", topology="tiny").write(tmp_path / "a")
+    (tmp_path / "a" / "energy.json").write_text('{"parts": [{"part": "hbm"}]}')
+    assert refusal(capsys, tmp_path / "a", tmp_path / "a").startswith("error: ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from click.testing import CliRunner
 
@@ -43,6 +44,12 @@ def test_energy_is_shown_by_all_that_it_goes_to() -> None:
     assert "for what is uncertain of the prices" in text
 
 
+def test_power_is_shown_as_mean_and_peak() -> None:
+    line = next(line for line in run("--energy").splitlines() if line.startswith("power: "))
+    assert re.fullmatch(r"power: [\d.,]+ W in the mean, at most [\d.,]+ W in the [\d.,]+ ns from [\d.,]+ ns", line)
+    assert "in the mean, at most" not in run("--energy", "--mode", "analytic")
+
+
 def test_explain_says_what_would_save_most() -> None:
     text = run("--explain")
     assert "what would save most of " in text
@@ -57,4 +64,8 @@ def test_json_adds_up() -> None:
         assert sum(one["dynamic_aj"] + one["static_aj"] for one in energy[groups]) == energy["total_aj"]
     for groups in ("operations", "lines", "launches"):
         assert sum(one["dynamic_aj"] for one in energy[groups]) == energy["dynamic_aj"]
+    power = energy["power"]
+    assert sum(map(sum, power["dynamic_aj"].values())) == energy["dynamic_aj"]
+    assert sum(power["static_aj"]) == energy["static_aj"]
+    assert power["peak"]["w"] > energy["mean_w"]
     assert found["energy_j"] == energy["total_aj"] / 10**18

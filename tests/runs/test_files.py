@@ -12,7 +12,7 @@ import pytest
 from kernbench.errors import InputError, RunError
 from kernbench.frontends.run import run_bench
 from kernbench.runs import files
-from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
+from kernbench.runs.file_names import ENERGY, HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.runs.files import write_files
 from kernbench.runs.result import RunResult
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
@@ -28,13 +28,14 @@ def ran() -> RunResult:
 def test_all_files_appear_and_nothing_else(ran: RunResult, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "run"
     told = write_files(ran, out)
-    assert {path.name for path in out.iterdir()} == {"result.json", MACHINE, OP_LOG, PATH, *TABLES}
+    assert {path.name for path in out.iterdir()} == {"result.json", MACHINE, ENERGY, OP_LOG, PATH, *TABLES}
     assert told == {
         "oplog": str(out / "oplog.parquet"),
         "result": str(out / "result.json"),
         "critical_path": str(out / "critical_path.parquet"),
     }
     assert load_sealed_json(out / "result.json") == {**ran.to_dict(), "files": told}
+    assert load_sealed_json(out / ENERGY) == ran.tell_energy()
     assert read_sealed_parquet(out / "oplog.parquet").equals(ran.op_log())
     assert [path.name for path in out.parent.iterdir()] == ["run"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -159,6 +160,33 @@ def test_queues_integrate_to_the_time_that_was_waited(ran: RunResult, found: Dec
     assert queued == pytest.approx(expected, rel=1e-5)
 
 
+def test_power_integrates_to_the_energy_of_the_run(ran: RunResult, found: Decoded) -> None:
+    energy = ran.energy()
+    watts = {(names[0], names[2]): value for names, value in _integrals(found, ran.makespan_ns).items()
+             if names[1] == "power"}  # fmt: skip
+    joules = {key: value * 1e-9 for key, value in watts.items()}
+    run = {name: value for (process, name), value in joules.items() if process == "run"}
+    parts = {
+        part: dynamic * 1e-18 for part, (dynamic, _) in energy.by_part().items() if dynamic > energy.total_aj * 1e-6
+    }
+    assert {part: run[part] for part in parts} == pytest.approx(parts, rel=1e-3)
+    static = (
+        energy.static_aj * 1e-18 * math.ceil(ran.makespan_ns) / ran.makespan_ns
+    )  # the last bin ends with a whole ns
+    assert run["static"] == pytest.approx(static, rel=1e-5)
+    assert run["total"] == pytest.approx(static + energy.dynamic_aj * 1e-18, rel=1e-5)
+    dynamic = sum(value for (process, name), value in joules.items() if name == "dynamic" and process != "run")
+    assert dynamic == pytest.approx(energy.dynamic_aj * 1e-18, rel=1e-4)
+
+
+def test_the_power_of_a_remote_memory_is_drawn_where_it_is(tmp_path: Path) -> None:
+    """A read of another cube's slice: 32 of 65.9 pJ a byte in that cube, besides what routers and wires draw there."""
+    result = run_bench("pe-to-pe", "tiny", parameters={"to": "cube", "via": "store", "nbytes": 65536})
+    found = _decode(result, tmp_path, "kind=counters", "part=sip0.cube1.hbm_ctrl")
+    names = [names for names in found.tracks.values() if len(names) == 3 and names[1] == "power"]
+    assert names == [("sip0.cube1", "power", "dynamic")]
+
+
 def test_the_critical_path_is_a_track(ran: RunResult, found: Decoded) -> None:
     session = ran.device.session
     path = find_path(session, ran.launches, Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs))
@@ -194,6 +222,7 @@ def test_filters_select_by_part_kind_and_time(ran: RunResult, tmp_path: Path) ->
     names = {names for names in counted.tracks.values() if len(names) == 3}
     assert all(names[0] == "sip0.io0" or names[1] == "power" or names[2].startswith("gemm") for names in names)
     assert any(one[1] == "power" for one in names)
+    assert not any(one[0] == "run" for one in names)
 
 
 def _told(found: Decoded) -> Counter[tuple[object, ...]]:

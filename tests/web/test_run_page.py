@@ -317,3 +317,17 @@ def test_what_is_missing_leaves_the_drawing(page: Page, address: str) -> None:
     page.wait_for_selector(".banner >> text=transfers.parquet is not in")
     page.wait_for_selector(".drawing canvas")
     assert page.get_by_role("button", name="Play").is_disabled()
+
+
+def test_where_the_energy_went_is_shown_without_an_explanation(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/explain")
+    card = page.locator("section[aria-label='Energy']")
+    assert "static" in card.inner_text()
+    assert "W in the mean, at most" in card.inner_text()
+    assert "hbm" in (card.get_by_role("img").get_attribute("aria-label") or "")
+    page.wait_for_selector("section[aria-label='Energy by part'] >> text=pe_tcm")
+    page.wait_for_selector("section[aria-label='Dynamic energy by operation'] >> text=gemm (gemm)")
+    page.wait_for_selector("section[aria-label='Dynamic energy by line of the kernels'] >> text=tl.dot")
+    page.goto(f"{address}#/run/old/explain")
+    page.wait_for_selector("text=Not explained yet")
+    assert page.locator("section[aria-label='Energy']").count() == 0

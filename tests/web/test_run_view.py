@@ -42,6 +42,7 @@ def read(view: RunView, name: str) -> polars.DataFrame:
 
 def test_the_machine_is_the_one_that_the_run_had(view: RunView) -> None:
     about = view.about()
+    assert sum(one["dynamic_aj"] for one in about["energy"]["parts"]) == about["dynamic_aj"] > 0
     assert (about["bench"], about["name"], about["missing"]) == ("gemm-single-pe", "ran", {})
     assert about["span_fs"] == [0, round(about["makespan_ns"] * 1e6)]
     figures = {field["name"]: field for field in about["machine"]["parts"]["noc"]["fields"]}

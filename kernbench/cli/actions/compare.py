@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,19 @@ import click
 import polars
 import polars.selectors
 
+from kernbench.cli.output.energy import REST
 from kernbench.cli.output.screen import say, show, show_first
 from kernbench.errors import InputError, RunError
 from kernbench.modes import Mode
 from kernbench.report.tables.moved_points import moved_points
 from kernbench.sweep.results.comparison import CHANGE, Comparison, compare
+from kernbench.sweep.results.energy_comparison import MovedEnergy
 from kernbench.text import plural
 from kernbench.text_table import Field
+from kernbench.units import format_joules
 
 MOST_SHOWN = 20
+MOST_ENERGIES = 8  # parts whose energies differ
 
 
 def compare_results(
@@ -93,6 +97,8 @@ def _show(found: Comparison) -> None:
         say(line)
     if path := found.moved_path():
         _show_path(path)
+    if moved := found.moved_energy():
+        _show_energy(moved)
 
 
 def _certainty(found: Comparison) -> Iterable[str]:
@@ -125,6 +131,30 @@ def _show_path(path: list[tuple[str, float, float]]) -> None:
         return
     say("\ncritical paths, by the difference", bold=True)
     show_first(rows, names, MOST_SHOWN)
+
+
+def _show_energy(moved: Sequence[MovedEnergy]) -> None:
+    """In what part the energies differ."""
+    names = {
+        "part": Field("part"),
+        "kind": Field("kind"),
+        "a": Field("A", "s"),
+        "b": Field("B", "s"),
+        "more": Field("B - A", "s"),
+    }
+    rows = [
+        {
+            "part": one.part or REST,
+            "kind": one.kind,
+            "a": format_joules(one.a_aj),
+            "b": format_joules(one.b_aj),
+            "more": f"{'+' if one.b_aj > one.a_aj else '-'}{format_joules(abs(one.b_aj - one.a_aj))}",
+        }
+        for one in moved
+    ]
+    more = sum(one.b_aj - one.a_aj for one in moved)
+    say(f"\nenergy, by the difference: B takes {format_joules(abs(more))} {'more' if more > 0 else 'less'}", bold=True)
+    show_first(rows, names, MOST_ENERGIES)
 
 
 def _settings(found: Comparison) -> Iterable[str]:
@@ -162,6 +192,7 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "over": _rows(over),
         **({} if found.turnable is None else {"turnable": found.turnable}),
         "critical_path": [{"kind": kind, "a_ns": a, "b_ns": b} for kind, a, b in found.moved_path()],
+        "energy": [one._asdict() for one in found.moved_energy()],
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernbench.cli.output.screen import say, show_first
 from kernbench.text_table import Field
-from kernbench.units import format_joules, format_ns
+from kernbench.units import format_joules
 
 MOST_SHOWN = 12  # rows of a table; the rest is in --json
 NO_FIGURE = "no figure"
@@ -52,12 +52,10 @@ def show_energy(found: Mapping[str, Any]) -> None:
     least = "at least " if upper is not None or found["missing"] else ""
     most = f"; at most {format_joules(upper)}" if upper is not None else ""
     _title(f"energy: {least}{format_joules(total)}, {format_joules(dynamic)} dynamic and {static} static{most}")
+    if found["power"] is not None:
+        say(_power(found["mean_w"], found["power"]["peak"]))
     parts = [{**one, "name": one["part"] or REST} for one in found["parts"]]
     show_first(_largest(parts, total), {**OF_TOTAL, "name": Field("part")}, MOST_SHOWN)
-    if found["power"] is not None:
-        say(
-            f"mean power {found['mean_w']:,.4g} W, at most {found['power']['peak_w']:,.4g} W over {_window(found['power'])}"
-        )
     _title("dynamic energy by action")
     show_first([_action(one, dynamic) for one in found["actions"]], ACTIONS, MOST_SHOWN)
     for field in found["missing"]:
@@ -80,6 +78,12 @@ def show_energy(found: Mapping[str, Any]) -> None:
         show_first(list(_shares(launches, dynamic)), LAUNCHES, MOST_SHOWN)
 
 
+def _power(mean_w: float, peak: Mapping[str, float]) -> str:
+    """The line on power, of the mean and `PowerOverTime.to_dict()["peak"]`."""
+    when = f"in the {peak['length_ns']:,.6g} ns from {peak['start_ns']:,.6g} ns"
+    return f"power: {mean_w:,.6g} W in the mean, at most {peak['w']:,.6g} W {when}"
+
+
 def _show_range(found: Mapping[str, Any]) -> None:
     """Print `TotalRange.to_dict()` of an energy."""
     ends, extremes = ([format_joules(found[name]) for name in names] for names in (("low", "high"), ("least", "most")))
@@ -98,10 +102,6 @@ def _show_range(found: Mapping[str, Any]) -> None:
         for one in found["figures"]
     ]
     show_first(rows, RANGES, MOST_RANGES)
-
-
-def _window(found: Mapping[str, Any]) -> str:
-    return format_ns(found["length_fs"][0])
 
 
 def _action(one: Mapping[str, Any], whole: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ with bounds, never with what was simulated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from kernbench.schema.guards import is_list
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses, is_analytic
+from kernbench.sweep.results.energy_comparison import Energies, MovedEnergy, compare_energies, read_energies
 from kernbench.sweep.results.error_bars import count_turnable, read_effects
 from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.row import BOUND, COLUMNS, OK
@@ -49,6 +50,7 @@ class Side:
     point: tuple[str, ...] | None = None  # of an evaluation, the columns that say which run a row is of
     settings: Mapping[str, object] = field(default_factory=dict[str, object])  # of an evaluation
     spent_ns: Mapping[str, float] | None = None  # critical path of an explained run, by class of part
+    energies: Energies | None = None  # of a kept run
     effects: polars.DataFrame | None = None  # of a sweep with error bars, what uncertain figures do to each point
 
     @property
@@ -135,6 +137,10 @@ class Comparison:
         found = [(kind, a.get(kind, 0.0), b.get(kind, 0.0)) for kind in dict.fromkeys([*a, *b])]
         return sorted(found, key=lambda one: (-abs(one[2] - one[1]), one[0]))
 
+    def moved_energy(self) -> list[MovedEnergy]:
+        """Of two kept runs, where their energies differ; the differences add up to that of the energies."""
+        return compare_energies(self.a.energies, self.b.energies)
+
     def moved(self) -> polars.DataFrame:
         """The pairs in which anything changed, the largest change of the first column first."""
         import polars
@@ -204,6 +210,7 @@ def read_side(path: Path) -> Side:
             side = Side(str(path), read_sealed_parquet(file), is_run=False, effects=read_effects(file.parent))
         else:
             side = read_summary(str(path), load_sealed_json(file))
+            side = replace(side, energies=read_energies(file.parent)) if side.is_run else side
         _check_types(side.table)
     except (
         OSError,

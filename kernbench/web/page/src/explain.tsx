@@ -5,6 +5,7 @@ import { usePalette } from "./palette";
 import { Compare, CompareWith } from "./explain_compare";
 import { formatNs, tellRoofline, type ExplainableAbout, type Explained } from "./explain_data";
 import { Card } from "./explain_parts";
+import { EnergyCards, type Energy } from "./explain_energy";
 import { PathCard } from "./explain_path";
 import { RooflineChart } from "./explain_roofline";
 import { Launches, Lines, Network, Operations, Queueing, Utilisation } from "./explain_tables";
@@ -41,6 +42,7 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
   const onPart = (path: string) => onSettings({ ...settings, view: "machine", select: nodeOf(path, names), at: null });
   const names = useMemo(() => new Set(run.machine?.names), [run]);
   const found = about.explain;
+  const energy = run.about["energy"] as Energy | undefined;
   return (
     <div class="explain" tabIndex={-1}>
       <CompareWith run={run.name} beside={beside} onBeside={onBeside} />
@@ -76,6 +78,7 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
           <Network found={found} onPart={onPart} />
         </>
       )}
+      {energy?.power !== undefined && <EnergyCards found={energy} savings={found?.savings} palette={palette} />}
       {!found && about.what_if && (
         <WhatIfCard name={run.name} table={about.what_if} latency={about.latency_ns ?? 0} commands={commands} onDone={look} />
       )}

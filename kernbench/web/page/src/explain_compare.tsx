@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { listSources } from "./api";
 import { formatChange, formatNs, formatShare } from "./explain_data";
+import { formatJoules, NO_PART } from "./explain_energy";
 import { Bar, Card, Figures } from "./explain_parts";
 import { useKeys } from "./keys";
 import { formatNumber } from "./points";
@@ -12,6 +13,7 @@ interface Comparison {
   settings: { name: string; a: string | null; b: string | null }[];
   figures: { name: string; a: number | null; b: number | null; change: number | null }[];
   critical_path: { kind: string; a_ns: number; b_ns: number }[];
+  energy: { part: string; kind: string; a_aj: number; b_aj: number }[]; // where it differs, the largest difference first
   utilisation: { kind: string; a: { most: number; busiest: string } | null; b: { most: number; busiest: string } | null }[];
   unexplained: string[];
 }
@@ -83,6 +85,7 @@ export function Compare({ run, beside, explained }: { run: string; beside: strin
         <div>
           <Paths found={found} />
           <Usages found={found} />
+          <Energies found={found} />
         </div>
       </div>
     </Card>
@@ -117,6 +120,21 @@ function FiguresOf({ found }: { found: Comparison }) {
     <Figures
       headings={[{ text: "figure", left: true }, { text: "A" }, { text: "B" }, { text: "B to A" }]}
       rows={found.figures.map(({ name, a, b, change }) => [name, write(name, a), write(name, b), change ? formatChange(change) : ""])}
+    />
+  );
+}
+
+function Energies({ found }: { found: Comparison }) {
+  if (!found.energy.length) return null;
+  return (
+    <Figures
+      headings={[{ text: "energy", left: true }, { text: "A" }, { text: "B" }, { text: "B − A" }]}
+      rows={found.energy.map(({ part, kind, a_aj: a, b_aj: b }) => [
+        `${part || NO_PART}, ${kind}`,
+        formatJoules(a),
+        formatJoules(b),
+        `${b > a ? "+" : "−"}${formatJoules(Math.abs(b - a))}`,
+      ])}
     />
   );
 }

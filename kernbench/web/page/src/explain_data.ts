@@ -70,6 +70,7 @@ export interface Explained {
   roofline: Roofline | null;
   advice: string[];
   network: { links: Record<string, number | string>[] } | null;
+  savings?: { field: string; saves_aj: number; share: number }[]; // what half of each price would save, the most first
 }
 
 /** What is told of a run beside its explanation. */

@@ -6,7 +6,7 @@ import type { Path } from "./run_data";
 import { formatTick, stepOf, type Window } from "./timeline_time";
 
 const FS_IN_NS = 1e6;
-const TONES = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d", "#ff9da6", "#79706e"];
+export const TONES = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d", "#ff9da6", "#79706e"];
 const LEAST_SHARE = 0.005; // of the path: a class with less has no lane of its own
 const OTHERS = "others";
 const AXIS_PX = 18;

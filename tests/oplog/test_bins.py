@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kernbench.trace.bins import BINS, Bins, fit
+from kernbench.oplog.bins import BINS, Bins, fit
 
 NS = 1_000_000
 SPANS = st.lists(st.tuples(st.integers(0, 40 * NS), st.integers(0, 30 * NS), st.integers(0, 1)), min_size=1, max_size=8)
