@@ -43,6 +43,7 @@ DERIVED = {
     "_origins",
     "_csr",
     "_weights",
+    "memo",  # what was looked up
 }
 FEWER = {"sip_2x4x4": {"sip.cubes.w": 2, "sip.cubes.h": 2}}  # cubes: with all of them it takes long and shows no more
 TIMES = ("_ns", "gbs", "_ghz", "tflops_", "elements_")  # in the names of fields that are times or rates
@@ -50,6 +51,7 @@ COUNTED = {  # times that machines are compiled for
     *("ns_per_mm", "link_gbs", "hop_ns", "injection_ns", "ejection_ns", "issue_ns"),
     *("interface_ns", "memory_ns"),
     *("reservation_ns", "read_gap_ns", "write_gap_ns"),  # of traffic alone
+    "shoreline_gbs_mm",  # a limit
     *("credit_ns", "routing_ns", "vc_allocation_ns", "switch_allocation_ns", "traversal_ns"),
 }
 
