@@ -1,7 +1,8 @@
 """Peak power: what the parts of a machine draw if each works at its full rate, all at once.
 
-It is a bound that no run reaches. An engine draws its dearest action at the rate of its figures, a memory its dearer direction,
-a link its bandwidth, a router what all links into it bring. Commands have no rate and are left out.
+It is a bound that no run reaches. An engine draws its dearest action at the rate of its figures, a matrix engine that is
+dropped in that of f16 products as large as the machine's tiles, a memory its dearer direction, a link its bandwidth, a router
+what all links into it bring. Commands have no rate and are left out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from kernbench.energy.byte_prices import NO_ACTION, find_byte_prices
 from kernbench.energy.static import Instances
+from kernbench.machine.costs import FLOP, tile_tflops
 from kernbench.machine.dies import Die, Job, find_dies
 from kernbench.machine.families.registry import FAMILIES
 from kernbench.units import FS_PER_NS
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
+W_PER_AJ_TFLOPS = 1e-6  # an aJ a flop at a TFLOPS is a µW
 BOTH_WAYS = ("read_byte", "write_byte")  # actions of one part that go on at once
 PRODUCT, CODE = "matmul", "code_cycle"  # the operation of a matrix unit at full rate; what no server does
 SINGLY = "job", "transfer", "tlb", "sram_byte", "hbm_byte"  # actions without a rate of their own
@@ -95,5 +98,7 @@ def _engine_w(machine: Machine, part: str) -> float:
         fs = machine.figures.get(f"{part}.{action}", 0)
         if price and fs and action not in SINGLY:
             watts[action] = price / fs * W_PER_AJ_FS
+    if prices.energy.get(FLOP):  # an engine that is dropped in, which has no figure of its rate
+        watts[FLOP] = prices.energy[FLOP] * tile_tflops(machine, 16) * W_PER_AJ_TFLOPS
     both = sum(watts.pop(action, 0.0) for action in BOTH_WAYS)
     return both + max(watts.values(), default=0.0)

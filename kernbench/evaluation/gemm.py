@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from kernbench.dtypes import bits
 from kernbench.evaluation.measure import OnRow, measure
 from kernbench.evaluation.stages import STAGES, harvest_stages
+from kernbench.machine.costs import tile_tflops
 
 if TYPE_CHECKING:
     import polars
 
-    from kernbench.machine.machine import Machine
     from kernbench.runs.result import RunResult
 
 BENCH = "matmul-composite"
@@ -93,17 +93,9 @@ def evaluate_gemm(
     return polars.DataFrame(rows, schema=COLUMNS)
 
 
-def _tile_tflops(machine: Machine, width: int) -> float:
-    """What a PE's matrix engine, whatever it is, does of the machine's own tiles."""
-    figures = machine.figures
-    m, k, n = (int(figures[f"pe.tile_{axis}"]) for axis in "mkn")
-    tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, width))
-    return 2 * m * k * n / tile_fs * 1e3
-
-
 def _row(result: RunResult, parameters: Mapping[str, Any]) -> dict[str, Any]:
     stages = harvest_stages(result.op_log())
-    peak = _tile_tflops(result.device.machine, bits(parameters["dtype"])) * stages["pes"]
+    peak = tile_tflops(result.device.machine, bits(parameters["dtype"])) * stages["pes"]
     figures = {name: getattr(result, name) for name in ("topology", "latency_ns", "pe_exec_ns", "achieved_tflops")}
     return {
         **{name: parameters[name] for name in ("M", "K", "N", "variant", "dtype")},

@@ -15,7 +15,7 @@ from kernbench.parts.costs import GemmCosts, MathCosts, TcmCosts, TileOrder
 if TYPE_CHECKING:
     import numpy as np
 
-    from kernbench.machine.machine import DropIn
+    from kernbench.machine.machine import DropIn, Machine
 
 FLOP = "flop"  # a figure of 0 fs, which counts the flop of products on an engine that is dropped in
 
@@ -37,6 +37,14 @@ def plan_tiles(m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     tiling = TileOrder()
     order = tiling.order(m, k, n)
     return order, tiling.reads(order)
+
+
+def tile_tflops(machine: Machine, bits: int) -> float:
+    """What a PE's matrix engine, whatever it is, does of the machine's own tiles."""
+    figures = machine.figures
+    m, k, n = (int(figures[f"pe.tile_{axis}"]) for axis in "mkn")
+    tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, bits))
+    return 2 * m * k * n / tile_fs * 1e3
 
 
 class Costs:

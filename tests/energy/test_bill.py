@@ -117,6 +117,13 @@ def test_full_rate_of_a_tray() -> None:
     assert (peaks["pe_gemm"], peaks["hbm"]) == pytest.approx((1024, 2097.152))
 
 
+def test_full_rate_of_a_systolic_array() -> None:
+    """64 x 32 cells at 2 GHz do a tile of 32 x 64 x 32 in 126 cycles: 2.08 TFLOPS, which draw 1.04 W at 0.5 pJ a flop."""
+    array = {"parts.pe_gemm": "systolic", "pe_gemm.energy.flop_pj": 0.5, "technology.node_nm": 7}
+    (peak,) = (one.peak_w for one in find_bill(load_machine("tiny", array)).parts if one.part == "pe_gemm")
+    assert peak == pytest.approx(4 * 0.5 * 2 * 32 * 64 * 32 / 63e3)
+
+
 def test_a_variant_has_the_area_of_its_rates() -> None:
     from kernbench.machine.variants import Variants
 

@@ -227,8 +227,8 @@ def test_the_roofline_is_that_of_the_engine_that_is_there():
 
 
 def test_the_evaluation_of_gemms_knows_what_the_engine_can_do():
-    from kernbench.evaluation.gemm import _tile_tflops
+    from kernbench.machine.costs import tile_tflops
 
     standard, systolic = load_machine("tiny"), load_machine("tiny", {"parts.pe_gemm": "systolic"})
-    assert [_tile_tflops(standard, bits) for bits in (8, 16, 32)] == [16, 8, 4]
-    assert _tile_tflops(systolic, 16) == pytest.approx(2 * 32 * 64 * 32 / ((32 + 64 + 32 - 2) / 2) / 1e3)
+    assert [tile_tflops(standard, bits) for bits in (8, 16, 32)] == [16, 8, 4]
+    assert tile_tflops(systolic, 16) == pytest.approx(2 * 32 * 64 * 32 / ((32 + 64 + 32 - 2) / 2) / 1e3)
