@@ -98,7 +98,7 @@ def _engine_w(machine: Machine, part: str) -> float:
         fs = machine.figures.get(f"{part}.{action}", 0)
         if price and fs and action not in SINGLY:
             watts[action] = price / fs * W_PER_AJ_FS
-    if prices.energy.get(FLOP):  # an engine that is dropped in, which has no figure of its rate
-        watts[FLOP] = prices.energy[FLOP] * tile_tflops(machine, 16) * W_PER_AJ_TFLOPS
+    if price := prices.energy.get(FLOP):  # an engine that is dropped in, which has no figure of its rate
+        watts[FLOP] = price * tile_tflops(machine, 16) * W_PER_AJ_TFLOPS
     both = sum(watts.pop(action, 0.0) for action in BOTH_WAYS)
     return both + max(watts.values(), default=0.0)
