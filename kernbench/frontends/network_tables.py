@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.frontends.network_energy import AJ_PER_J
+from kernbench.text import plural
 from kernbench.text_table import Column, TextTable, list_table
 from kernbench.units import format_joules
 
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
+
+_DECIMAL = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 def network_tables(result: RunResult) -> list[TextTable]:
@@ -29,13 +32,17 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
             f"a step of all {told['layers']} layers, simulated time",
         ),
         ("a user", f"{told['user_tokens_s']:,.1f} tokens/s", f"one of {told['sequences']} sequences"),
-        ("the machine", f"{told['tokens_s']:,.1f} tokens/s", f"{told['tensor'] * told['replicas']} SIPs in use"),
+        (
+            "the machine",
+            f"{told['tokens_s']:,.1f} tokens/s",
+            f"{plural(told['tensor'] * told['replicas'], 'SIP')} in use",
+        ),
         *_energy(told),
         ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {_say_least(told)}"),
         (
             "memory",
-            f"{sum(held.values()) / 1e9:,.2f} GB",
-            f"of {told['sip_bytes'] / 1e9:,.2f} GB of a SIP; {_say_held(held)}",
+            _say_bytes(sum(held.values())),
+            f"of {_say_bytes(told['sip_bytes'])} of a SIP; {_say_held(held)}",
         ),
         ("simulated", f"{result.latency_ns:,.3f} ns", "latency of the launches that stand for all"),
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
@@ -54,11 +61,17 @@ def _energy(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _say_least(told: Mapping[str, Any]) -> str:
-    return f"{told['least_bytes'] / 1e9:,.3f} GB, {told['least_flops'] / 1e9:,.1f} GFLOP"
+    return f"{_say_bytes(told['least_bytes'])}, {told['least_flops'] / 1e9:,.4g} GFLOP"
 
 
 def _say_held(held: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {nbytes / 1e9:,.2f}" for name, nbytes in held.items())
+    return ", ".join(f"{name} {_say_bytes(nbytes)}" for name, nbytes in held.items())
+
+
+def _say_bytes(nbytes: float) -> str:
+    """A size in decimal units, as those of weights and memories are given."""
+    unit, factor = next(((unit, factor) for unit, factor in _DECIMAL if nbytes >= factor), ("B", 1))
+    return f"{nbytes / factor:,.4g} {unit}"
 
 
 def _operators(rows: Sequence[Mapping[str, Any]], step_ns: float) -> TextTable:
