@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
@@ -103,6 +104,17 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
             raise LimitError(f"{what} {show_path(path)} does not load: {tell_full(error)}") from error
         raise InputError(f"{line_of(error, path)}: {error_text(error)}; the {what} does not load") from error
     return module
+
+
+def imports_module(path: Path, name: str) -> bool:
+    """Whether a line of a Python file imports a module of that name, also beside others."""
+    if path.suffix != ".py" or not is_file(path):
+        return False
+    with suppress(OSError, UnicodeDecodeError):
+        beside = r"(?:[\w.]+(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*)*"
+        pattern = rf"^(?:[^#\n]*;)?[ \t]*(?:from[ \t]+|import[ \t]+{beside}){name}\b"
+        return re.search(pattern, path.read_text(), re.MULTILINE) is not None
+    return False
 
 
 def raised(what: str, error: BaseException, at: str, kind: type[RunError] = RunError) -> RunError:

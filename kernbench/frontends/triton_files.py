@@ -11,14 +11,14 @@ from kernbench import library
 from kernbench.frontends.benches import CODE
 from kernbench.frontends.benches import FRONT_END as BENCHES
 from kernbench.frontends.frontend import Files, FrontEnd
+from kernbench.user_modules import imports_module
 
-_IMPORTS = re.compile(r"^\s*(?:import|from)\s+triton\b", re.MULTILINE)
 _BENCH = re.compile(r"^@(?:\w+\.)?bench\b", re.MULTILINE)
 
 
 def imports_triton(path: Path) -> bool:
     """Whether a path is a Python file that imports Triton."""
-    return bool(_IMPORTS.search(_read(path)))
+    return imports_module(path, "triton")
 
 
 def is_triton_file(name: str) -> bool:

@@ -71,21 +71,22 @@ def _launch(
     """Launch with tensors of the same numbers on the device; those that begin at one place are one."""
     made: dict[tuple[int, str], Any] = {}
 
-    def on_device(value: Any) -> Any:
+    def on_device(value: Any, name: str) -> Any:
         if isinstance(value, (tuple, list)):
-            return type(value)(map(on_device, value))
+            return type(value)(on_device(one, name) for one in value)
         if isinstance(value, TensorDescriptor):
-            return TensorDescriptor(on_device(value.base), value.shape, value.strides, value.block_shape, value.padding)
+            base = on_device(value.base, name)
+            return TensorDescriptor(base, value.shape, value.strides, value.block_shape, value.padding)
         if not is_tensor(value):
             return value
         memory = HostMemory()
         at = memory.pointer_to(value, "")
-        return held_on_device(memory.arrays[at.number][int(at.offsets) :])
+        return held_on_device(memory.arrays[at.number][int(at.offsets) :], name)
 
-    def held_on_device(held: np.ndarray) -> Any:
+    def held_on_device(held: np.ndarray, name: str = "") -> Any:
         key = held.ctypes.data, held.dtype.name
         if key not in made:
-            made[key] = torch.from_numpy(held, SPLIT)
+            made[key] = torch.from_numpy(held, SPLIT, name)
         return made[key]
 
     bound = kernel.prepare_launch(args, options, None, None)  # constants and grid follow from tensors of the host
@@ -94,7 +95,7 @@ def _launch(
     ]
     plain = KernelOnGrid(kernel.kernel.innermost, bound.grid, pointees)
     given = {"num_stages": bound.stages, **{name: options[name] for name in LAUNCH if name in options}}
-    given |= {name: on_device(value) for name, value in bound.given.items()}
+    given |= {name: on_device(value, name) for name, value in bound.given.items()}
     launched = torch.launch(kernel.kernel.__name__, plain, **given)
     torch.synchronize()
     return launched

@@ -33,7 +33,7 @@ from kernbench.runs.parameter_docs import split_docstring
 from kernbench.schema.scalars import Scalar, read_parameter
 from kernbench.triton.language.modules import importable
 from kernbench.units import unit_of
-from kernbench.user_modules import execute, is_read, line_of, looking, raised
+from kernbench.user_modules import execute, imports_module, is_read, line_of, looking, raised
 
 TRITON_FOLDER = "benches/triton"  # benches of kernels of Triton, which have names and commands like all others
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -376,7 +376,7 @@ def _benches_of(path: Path, only: str | None) -> tuple[Bench, ...]:
 def _execute(path: Path) -> tuple[Bench, ...]:
     before = len(_loading)
     try:
-        with importable() if _imports_triton(path) else nullcontext():
+        with importable() if imports_module(path, "triton") else nullcontext():
             execute(path, "benches", "bench file")
     finally:
         registered = tuple(_loading[before:])
@@ -384,12 +384,6 @@ def _execute(path: Path) -> tuple[Bench, ...]:
     if not registered:
         raise _without_bench(path)
     return tuple(_by_name(registered).values())
-
-
-def _imports_triton(path: Path) -> bool:
-    return (
-        library.is_file(path) and re.search(rb"^\s*(import|from) triton\b", path.read_bytes(), re.MULTILINE) is not None
-    )
 
 
 def _without_bench(path: Path) -> InputError:

@@ -8,6 +8,7 @@ import pytest
 from kernbench import InputError, RunError
 from kernbench.cli.main import main
 from kernbench.errors import KernBenchError
+from kernbench.frontends.triton_files import imports_triton
 from kernbench.triton.whole_file import run_file
 
 HEAD = "import numpy as np\nimport triton\nimport triton.language as tl\n\n"
@@ -102,6 +103,20 @@ REFUSED = {
         body("x = tl.load(x_ptr + tl.arange(0, 8))\nx.to(tl.float8e5) + tl.arange(0, 8)"),
         r"blocks of float8e5 and int32 meet, which have no common type, at .*kernels\.py:8",
     ),
+    "pointers": (body("tl.store(x_ptr, x_ptr + x_ptr)"), r"pointers got the offset pointers, at .*kernels\.py:7; "),
+    "an offset of floats": (
+        body("tl.load(x_ptr + 0.5)"),
+        r"pointers got the offset a block of float32, at .*kernels\.py:7",
+    ),
+    "shapes": (
+        body("tl.arange(0, 4) + tl.arange(0, 8)"),
+        r"blocks of the shapes \(4,\) and \(8,\) meet, at .*kernels\.py:7; sizes along a dimension are equal, or one",
+    ),
+    "shapes of offsets": (body("x_ptr + tl.arange(0, 4) + tl.arange(0, 2)"), r"shapes \(4,\) and \(2,\) meet, at"),
+    "products": (
+        body("x = tl.zeros((16, 16), tl.float16)\ntl.dot(x, x.to(tl.float32))"),
+        r"tl\.dot got blocks of float16 and float32, at .*kernels\.py:8; convert one of them with \.to",
+    ),
     "bits": (body("x = tl.load(x_ptr) > 0\nx & tl.load(x_ptr)"), r"the operator and got blocks of float32"),
     "write and write": (
         body("tl.store(x_ptr, 1.0)"),
@@ -132,6 +147,21 @@ def test_bad_input_is_one_sentence_with_its_line(name, tmp_path):
     sentence = told(tmp_path, text)
     assert re.search(pattern, sentence), sentence
     assert "\n" not in sentence
+
+
+@pytest.mark.parametrize("line", ["import os, triton as t", "import os; import triton", "from triton import jit"])
+def test_a_file_imports_triton_beside_other_modules(tmp_path, line):
+    file = tmp_path / "kernels.py"
+    file.write_text(f"{line}\n")
+    assert imports_triton(file)
+    file.write_text(f"# {line}\nimport os, triton_tools\nfrom os import path\n")
+    assert not imports_triton(file)
+
+
+def test_a_pointer_outside_is_told_with_its_argument_on_the_machine(tmp_path, capsys):
+    file = write(tmp_path, body("tl.load(x_ptr + tl.program_id(0) * 3 + tl.arange(0, 8))"))
+    assert main(["run", str(file), "--call", "go", "-t", "tiny"]) == 1
+    assert "program (1, 0, 0) loads from element 10 of tensor 'x_ptr', which has 8: 3 beyond" in capsys.readouterr().err
 
 
 def test_a_constexpr_global_is_read(tmp_path):

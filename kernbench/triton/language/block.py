@@ -134,12 +134,21 @@ class pointer:
         return self.offsets.shape
 
     def __add__(self, other: Any) -> pointer:
-        return pointer(self.number, np.add(self.offsets, _offset(other)), self.element)
+        return pointer(self.number, np.add(self.offsets, self._offset(other)), self.element)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> pointer:
-        return pointer(self.number, np.subtract(self.offsets, _offset(other)), self.element)
+        return pointer(self.number, np.subtract(self.offsets, self._offset(other)), self.element)
+
+    def _offset(self, other: Any) -> Any:
+        """Elements by which pointers go on: whole numbers. Errors: KernelError."""
+        block = as_block(other) if isinstance(other, (tensor, *NUMBERS)) else None
+        if block is None or not block.dtype.is_int():
+            of = "pointers" if isinstance(other, pointer) else other if block is None else f"a block of {block.dtype}"
+            fail(f"pointers got the offset {of}", "offsets of pointers are whole numbers")
+        check_shapes(self.shape, block.shape)
+        return block.data.astype(np.int64)
 
     def to(self, dtype: Any, fp_downcast_rounding: str | None = None, bitcast: bool = False) -> pointer:  # noqa: ARG002
         """Pointers to elements of another type of the same bits. Errors: KernelError."""
@@ -173,11 +182,6 @@ def _toward_zero(data: Any) -> Any:
     return (bits >> np.uint32(16)).astype(np.uint16).view(ml_dtypes.bfloat16)
 
 
-def _offset(x: Any) -> Any:
-    data = x.data if isinstance(x, tensor) else x
-    return data.astype(np.int64) if hasattr(data, "astype") else int(data)
-
-
 def as_block(x: Any, beside: dtype | None = None) -> tensor:
     """A block, or a number as one beside a block of a type."""
     if isinstance(x, tensor):
@@ -186,6 +190,17 @@ def as_block(x: Any, beside: dtype | None = None) -> tensor:
         fail(f"triton.language got {x!r}", "give a block or a number")
     kind = of_number(x, beside)
     return tensor(np.asarray(x).astype(kind.numpy)[()], kind)
+
+
+def check_shapes(one: tuple[int, ...], two: tuple[int, ...]) -> None:
+    """Check that blocks of two shapes meet. Errors: KernelError."""
+    if one != two and one and two:
+        for a, b in zip(one[::-1], two[::-1], strict=False):
+            if a != b and 1 not in (a, b):
+                fail(
+                    f"blocks of the shapes {one} and {two} meet",
+                    "sizes along a dimension are equal, or one of them is 1",
+                )
 
 
 def mask_of(mask: Any) -> Any:
@@ -197,6 +212,7 @@ def meet(a: Any, b: Any, division: bool = False) -> tuple[tensor, tensor]:
     """Two operands in the type in which they meet."""
     one, two = (x.dtype if isinstance(x, tensor) else None for x in (a, b))
     a, b = as_block(a, two), as_block(b, one)
+    check_shapes(a.shape, b.shape)
     kind = promote(a.dtype, b.dtype, division)
     return a.to(kind), b.to(kind)
 

@@ -346,6 +346,8 @@ def dot(
         fail(f"tl.dot got input_precision={input_precision!r}", 'give "tf32", "tf32x3" or "ieee"')
     if input.shape[-1] != other.shape[-2]:
         fail(f"tl.dot got shapes {input.shape} and {other.shape}", "the inner sizes are equal")
+    if input.dtype is not other.dtype and {input.dtype.primitive_bitwidth, other.dtype.primitive_bitwidth} != {8}:
+        fail(f"tl.dot got blocks of {input.dtype} and {other.dtype}", "convert one of them with .to")
     wide = _F32 if input.dtype.is_floating() else named("int32")
     kind = out_dtype or (acc.dtype if acc is not None else wide)
     a, b, c = input.data, other.data, None if acc is None else acc.data
