@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from math import nan
@@ -46,9 +47,17 @@ def cuda_on_cpu() -> Iterator[None]:
     with ExitStack() as stack:
         for name, value in _cuda().items():
             stack.enter_context(patch.object(torch.cuda, name, value, create=True))
+        for name, value in _accelerator(torch).items():
+            stack.enter_context(patch.object(torch.accelerator, name, value))
         stack.enter_context(patch.object(torch, "Generator", _generator(torch)))
+        stack.enter_context(patch("torch.utils._triton.has_triton_package", _has_triton))
         stack.enter_context(OnCPU())
         yield
+
+
+def _has_triton() -> bool:
+    """Whether Triton is there: for files, not for the compiler of torch, which wants parts of it that are not here."""
+    return not sys._getframe(1).f_globals.get("__name__", "").startswith("torch.")
 
 
 def _generator(torch: Any) -> type:
@@ -104,6 +113,10 @@ class _Stream:
 
     wait_event = record_event = wait_stream
 
+    def is_capturing(self) -> bool:
+        """Nothing is captured as a graph."""
+        return False
+
 
 class _Event:
     """An event of `torch.cuda`: the simulated time of the launches so far."""
@@ -130,6 +143,13 @@ class _Event:
         return (end._ns - self._ns) / NS_PER_MS
 
 
+def _accelerator(torch: Any) -> dict[str, Any]:
+    """What files and optimizers ask of `torch.accelerator`, which earlier releases of torch do not have."""
+    known = vars(getattr(torch, "accelerator", None) or SimpleNamespace())
+    own = {**_cuda(), "current_device_index": lambda: 0, "current_device_idx": lambda: 0}
+    return {name: value for name, value in own.items() if name in known}
+
+
 def _cuda() -> dict[str, Any]:
     """What files ask of `torch.cuda`."""
     facts = device_facts()
@@ -139,15 +159,24 @@ def _cuda() -> dict[str, Any]:
         shared_memory_per_block_optin=facts.scratch_bytes, shared_memory_per_multiprocessor=facts.scratch_bytes,
         L2_cache_size=0, gcnArchName="",
     )  # fmt: skip
-    nothing = lambda *_, **__: None  # noqa: E731
+    silent = (
+        "synchronize",
+        "set_device",
+        "empty_cache",
+        "manual_seed",
+        "manual_seed_all",
+        "reset_peak_memory_stats",
+        "init",
+    )
     return {
-        "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0, "synchronize": nothing,
-        "set_device": nothing, "empty_cache": nothing, "get_device_capability": lambda *_: (8, 0),
+        **{name: lambda *_, **__: None for name in silent},  # torch.compile asks that each is a function of its own
+        "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,
+        "get_device_capability": lambda *_: (8, 0),
         "get_device_name": lambda *_: facts.name, "get_device_properties": lambda *_: properties,
         "device": lambda *_: nullcontext(), "device_of": lambda *_: nullcontext(), "stream": lambda *_: nullcontext(),
         "current_stream": lambda *_, **__: _Stream(), "Stream": _Stream, "default_stream": lambda *_, **__: _Stream(),
-        "Event": _Event, "mem_get_info": lambda *_: (facts.memory_bytes, facts.memory_bytes), "manual_seed": nothing,
-        "manual_seed_all": nothing, "max_memory_allocated": lambda *_: 0, "reset_peak_memory_stats": nothing,
-        "memory_allocated": lambda *_: 0, "memory_reserved": lambda *_: 0, "init": nothing, "is_initialized": lambda: True,
-        "is_bf16_supported": lambda *_, **__: True,
+        "Event": _Event, "mem_get_info": lambda *_: (facts.memory_bytes, facts.memory_bytes),
+        "max_memory_allocated": lambda *_: 0, "memory_allocated": lambda *_: 0, "memory_reserved": lambda *_: 0,
+        "is_initialized": lambda: True,
+        "is_bf16_supported": lambda *_, **__: True, "is_current_stream_capturing": lambda: False,
     }  # fmt: skip

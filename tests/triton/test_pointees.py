@@ -11,7 +11,7 @@ from kernbench import KernelError
 from kernbench.cli.main import main
 from kernbench.triton.language.launches import Launcher, launching
 from kernbench.triton.language.modules import importable
-from kernbench.triton.whole_file import compute
+from kernbench.triton.whole_file import compute, run_file
 
 with importable():
     import triton
@@ -121,3 +121,22 @@ def test_a_file_with_tensors_of_torch_runs(tmp_path, capsys, monkeypatch):
     (line,) = re.findall(r"^ +0  collect +3 x 1 x 1 +([\d.,]+) ", captured.out, re.M)
     assert float(elapsed) * 1e6 == pytest.approx(float(line.replace(",", "")), abs=1e-3)
     assert int(pes) == 4
+
+
+def test_optimizers_of_torch_step_in_a_file(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    file = tmp_path / "steps.py"
+    file.write_text(
+        "import torch, triton\n"
+        "from torch.utils._triton import has_triton_package\n"
+        "def go():\n"
+        "    layer = torch.nn.Linear(2, 2, device='cuda')\n"
+        "    layer(torch.ones(1, 2, device='cuda')).sum().backward()\n"
+        "    before = layer.bias.detach().clone()\n"
+        "    torch.optim.AdamW(layer.parameters(), lr=0.5, weight_decay=0.0).step()\n"
+        "    return before - layer.bias, has_triton_package()\n"
+    )
+    found, there = run_file(file, "go").returned
+    assert torch.allclose(found, torch.full((2,), 0.5))
+    assert there
