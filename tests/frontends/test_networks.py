@@ -154,6 +154,15 @@ def test_the_energy_of_a_token_counts_each_layer_and_the_static_power_of_the_ste
     assert told["step_static_j"] == pytest.approx(one.static_j * told["step_ns"] / one.makespan_ns)
 
 
+def test_tables_of_energy_say_that_they_are_of_the_simulated_launches(config, capsys):
+    """Not of the step, whose energy the summary has; their launches are KernBench's own, not of the command line's library."""
+    code, out, _ = call(capsys, "run", config, "-t", "tiny", "--energy")
+    assert code == 0
+    assert "\nenergy of the simulated launches: " in out
+    assert "KernBench itself" in out
+    assert "click" not in out
+
+
 def test_a_sweep_has_tokens_a_joule(config, tmp_path):
     grid = {
         "bench": config,

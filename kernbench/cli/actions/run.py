@@ -245,5 +245,5 @@ def _show(asked: Asked, one: Prepared, result: RunResult, summary: dict[str, Any
     if "what_if" in summary:
         show_what_if(summary["what_if"])
     if "energy" in summary:
-        show_energy(summary["energy"])
+        show_energy(summary["energy"], of="the simulated launches" if result.network is not None else "")
     show_files(summary["files"])

@@ -45,13 +45,14 @@ MOST_RANGES = 6
 LINES = {"place": Field("line", shortens=True), **SHARES, "text": Field("source")}
 
 
-def show_energy(found: Mapping[str, Any]) -> None:
-    """Print `RunResult.tell_energy()`."""
+def show_energy(found: Mapping[str, Any], of: str = "") -> None:
+    """Print `RunResult.tell_energy()`; `of`: what it is of, if not of the whole that is asked for."""
     dynamic, total = found["dynamic_aj"], found["total_aj"]
     upper, static = found["upper_aj"], format_joules(found["static_aj"])
     least = "at least " if upper is not None or found["missing"] else ""
     most = f"; at most {format_joules(upper)}" if upper is not None else ""
-    _title(f"energy: {least}{format_joules(total)}, {format_joules(dynamic)} dynamic and {static} static{most}")
+    what = f"energy of {of}" if of else "energy"
+    _title(f"{what}: {least}{format_joules(total)}, {format_joules(dynamic)} dynamic and {static} static{most}")
     if found["power"] is not None:
         say(_power(found["mean_w"], found["power"]["peak"]))
     parts = [{**one, "name": one["part"] or REST} for one in found["parts"]]

@@ -189,10 +189,12 @@ def _exit() -> BaseException:
 
 
 def caller() -> str:
-    """file:line of the nearest caller outside of KernBench."""
+    """file:line of the nearest caller outside of KernBench; "KernBench itself" where that is the command line."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
+    if frame is not None and frame.f_globals.get("__name__", "").startswith("click."):
+        return "KernBench itself"
     return "an unknown line" if frame is None else f"{show_path(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
