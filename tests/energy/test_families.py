@@ -88,7 +88,10 @@ def test_tasks_of_an_npu_have_an_energy() -> None:
     energy = result.energy()
     assert result.no_figures is None
     actions = {(one.part, one.action): one.amount for one in energy.by_action()}
-    assert actions["aic", "flop_16"] > 0
+    assert actions["aic", "flop_16"] == 2 * 512**3
+    products = (512 // 128) ** 3  # of tiles of 128 x 128 f16
+    assert actions["aic", "operand_byte"] == pytest.approx(products * 2 * 128 * 128 * 2, rel=1e-12)
+    assert actions["aic", "product_byte"] == products * 128 * 128 * 4
     assert (
         actions["gm_hbm", "read_byte"] + actions["l2", "read_byte"]
         == actions["aic", "write_byte"] + actions["aiv", "write_byte"]
