@@ -282,7 +282,6 @@ def test_python_files_are_code_to_the_viewer() -> None:
 
 @pytest.mark.slow
 def test_a_bench_on_pes_is_one_whatever_its_name(desk: Path, capsys: Capture) -> None:
-    (desk / "benches").mkdir()
     shipped = find("gemm-single-pe").files[0].read_text(encoding="utf-8")
     (desk / "benches" / "like.py").write_text(shipped.replace("gemm-single-pe", "tanto-like"))
     assert find("tanto-like").front_end == "bench"
