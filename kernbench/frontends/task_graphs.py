@@ -22,14 +22,14 @@ _NEEDED = ("KERNELS", "ORCHESTRATION", "RUNTIME_CONFIG", "ALL_CASES", "generate_
 
 def is_task_graph(name: str) -> bool:
     """Whether a name is one of the task graphs, or a path of such a file or folder."""
-    if library.is_path(name) or library.is_file(Path(name)) or Path(name).is_dir():
+    if library.is_path(name) or library.exists(Path(name)):
         return _looks_like_one(Path(name))
     return name.removesuffix(".py") in library.list_names(FOLDER)
 
 
 def _looks_like_one(path: Path) -> bool:
     """Whether a path is a folder of the two files, or a file that declares what a task graph does."""
-    if path.is_dir():
+    if library.exists(path) and path.is_dir():
         return all((path / part).is_file() for part in PARTS)
     if path.suffix != ".py" or not library.is_file(path):
         return False

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kernbench.cli.main import SuggestingGroup
-from kernbench.cli.output.screen import say
+from kernbench.cli.output.screen import complain
 from kernbench.frontends.tanto_programs import join_texts
 from kernbench.machine.overrides import TOPOLOGY
 
@@ -26,7 +26,7 @@ def _pass_on(context: click.Context, command: str, words: tuple[str, ...], setti
     given = [part for name, value in settings.items() if value for part in ("--set", f"{name}={value}")]
     arguments = [*words, *given]
     was = context.command_path.removeprefix("kernbench ")
-    say(f"hint: kernbench {was} is kernbench {shlex.join([command, *arguments])} now", err=True)
+    complain(f"hint: kernbench {was} is kernbench {shlex.join([command, *arguments])} now")
     root = context.find_root()
     assert isinstance(root.command, click.Group)
     found = root.command.get_command(root, command)
