@@ -25,7 +25,7 @@ def find_mismatch(
 ) -> str | None:
     """One sentence about the first element that differs, or None if none does.
 
-    Errors: InputError when the shapes differ.
+    Errors: InputError when the shapes differ, and for elements that are not numbers.
     """
     if got.shape != expected.shape:
         raise InputError(
@@ -33,7 +33,10 @@ def find_mismatch(
             "give a reference of the tensor's shape"
         )
     limit = TOLERANCE.get(canonical(dtype), 0.0) if tolerance is None else tolerance
-    a, b = got.astype(np.float64), np.asarray(expected).astype(np.float64)
+    try:
+        a, b = got.astype(np.float64), np.asarray(expected).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the reference of tensor {name!r} has elements that are no numbers: {error}") from None
     with np.errstate(invalid="ignore"):
         near = np.isfinite(b) & (np.abs(a - b) <= limit * np.maximum(1, np.abs(b)))
     close = near | (a == b) | (np.isnan(a) & np.isnan(b))
