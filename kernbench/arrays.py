@@ -1,9 +1,9 @@
-"""Arrays of rows and of ranges: distinct rows, and ranges written out."""
+"""Arrays of rows and of ranges: distinct rows, ranges written out, sparse matrices."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,3 +86,10 @@ def expand_ranges(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.nd
     length = end - start
     of = np.repeat(np.arange(len(length)), length)
     return np.arange(len(of)) - np.repeat(np.cumsum(length) - length - start, length), of
+
+
+def make_sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:
+    """A sparse float64 matrix of values, int64[n] rows and columns; values of one place add up."""
+    from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
+
+    return csr_array((value.astype(float), (row, column)), shape)

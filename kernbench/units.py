@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 FS_PER_NS = 1_000_000
+AJ_PER_J, NW_PER_W, AJ_PER_W_FS = 10**18, 10**9, 1000
 
 # The units of each dimension, as multiples of the same base.
 DIMENSIONS: dict[str, dict[str, float]] = {

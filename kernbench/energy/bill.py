@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.energy.die_cost import DieCost, find_die_cost, package_usd
 from kernbench.energy.peak_power import Peak, list_peaks
+from kernbench.energy.shoreline import list_shorelines
 from kernbench.energy.static import Draw, Instances
 from kernbench.machine.price_list import UM2_PER_MM2
+from kernbench.units import NW_PER_W
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.price_list import PriceList
 
-NW_PER_W = 10**9
 BYTES_PER_GB = 10**9
 
 
@@ -236,8 +237,6 @@ def _list_missing(machine: Machine, instances: Instances) -> list[str]:
 
 def _list_warnings(machine: Machine, dies: Sequence[DieBill], package_w: float) -> list[str]:
     """A sentence for each limit that is exceeded, and for each die whose parts do not fit."""
-    from kernbench.energy.shoreline import list_shorelines
-
     limits, found = machine.prices.limits, list[str]()
     for die in dies:
         if die.mm2 is not None and die.parts_mm2 > die.mm2:

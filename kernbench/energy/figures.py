@@ -5,14 +5,14 @@ They are of one program on machines that differ in rates: its dynamic energy is 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.energy.bill import find_price
 from kernbench.energy.row_energies import RowEnergies
 from kernbench.energy.run_energy import is_priced
-from kernbench.energy.static import Instances, energy_aj
+from kernbench.energy.static import Instances, count_draws, mean_w, static_aj
+from kernbench.units import AJ_PER_J
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 EXACT = ("dynamic_aj", "static_aj", "static_upper_aj", "no_figures")
 MEASURED = ("energy_j", "dynamic_j", "static_j", "power_w")
 OF_MACHINE = ("area_mm2", "cost_usd")
-AJ_PER_J = 10**18
 _KEPT = "prices by rates"
-W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
 
 
 class _Priced(NamedTuple):
     """A machine with some rates."""
 
-    draws: tuple[tuple[int, int], ...]  # nW, and how many draw it
+    draws: Mapping[int, int]  # nW, and how many draw it
     area_mm2: float | None
     cost_usd: float | None
 
@@ -57,17 +55,14 @@ class EnergyFigures:
     def _energy(self, found: _Priced, makespan_fs: int, upper_fs: int | None) -> dict[str, Any]:
         if not self._priced:
             return dict.fromkeys((*EXACT, *MEASURED))
-        static, upper = (
-            None if fs is None else sum(count * energy_aj(nw, fs) for nw, count in found.draws)
-            for fs in (makespan_fs, upper_fs)
-        )
+        static, upper = (None if fs is None else static_aj(found.draws, fs) for fs in (makespan_fs, upper_fs))
         exact = dict(zip(EXACT, (self._dynamic_aj, static, upper, self._missing), strict=True))
         if self._missing or upper is not None or static is None:
             return {**exact, **dict.fromkeys(MEASURED)}
         total = self._dynamic_aj + static
         joules = (aj / AJ_PER_J for aj in (total, self._dynamic_aj, static))
-        mean_w = total / makespan_fs * W_PER_AJ_FS if makespan_fs else None
-        return {**exact, **dict(zip(MEASURED, (*joules, mean_w), strict=True))}
+        power_w = mean_w(total, makespan_fs) if makespan_fs else None
+        return {**exact, **dict(zip(MEASURED, (*joules, power_w), strict=True))}
 
     def of_machine(self, values: Mapping[str, float]) -> dict[str, float | None]:
         """The area and the price of the machine where fields have these values."""
@@ -84,8 +79,5 @@ class EnergyFigures:
         if key not in known:
             instances, prices = Instances.of(self._machine), self._machine.prices.with_rates(rates)
             draws = instances.draws(prices)
-            each = Counter[int]()
-            for draw in draws:
-                each[draw.nw] += draw.count
-            known[key] = _Priced(tuple(each.items()), *find_price(instances, prices, draws))
+            known[key] = _Priced(count_draws(draws), *find_price(instances, prices, draws))
         return known[key]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.energy.byte_prices import NO_ACTION, find_byte_prices
-from kernbench.energy.static import Instances
+from kernbench.energy.static import Instances, mean_w
 from kernbench.machine.costs import FLOP, tile_tflops
 from kernbench.machine.dies import Die, Job, find_dies
 from kernbench.machine.families.registry import FAMILIES
@@ -22,8 +22,8 @@ from kernbench.units import FS_PER_NS
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
-W_PER_AJ_FS = 1e-3  # an aJ a fs is a mW
 W_PER_AJ_TFLOPS = 1e-6  # an aJ a flop at a TFLOPS is a µW
+W_PER_AJ_GBS = 1e-9  # an aJ a byte at a GB/s is a nW
 BOTH_WAYS = ("read_byte", "write_byte")  # actions of one part that go on at once
 PRODUCT, CODE = "matmul", "code_cycle"  # the operation of a matrix unit at full rate; what no server does
 SINGLY = "job", "transfer", "tlb", "sram_byte", "hbm_byte"  # actions without a rate of their own
@@ -49,20 +49,20 @@ def list_peaks(machine: Machine) -> list[Peak]:
             found[of_node[_node_of(machine, server)], part] += slots * watts
     prices = find_byte_prices(machine)
     parts = [part for part, _ in prices.actions]
-    link_w = machine.edge_gbs * prices.edge_aj * 1e-9
+    link_w = machine.edge_gbs * prices.edge_aj * W_PER_AJ_GBS
     for edge in np.flatnonzero((prices.edge != NO_ACTION) & (link_w > 0)).tolist():
         found[of_node[machine.edge_src[edge]], parts[prices.edge[edge]]] += float(link_w[edge])
     into = np.zeros(machine.node_count)
     np.add.at(into, machine.edge_dst, machine.edge_gbs)
     for node in np.flatnonzero(prices.node != NO_ACTION).tolist():
         action = prices.node[node]
-        found[of_node[node], parts[action]] += float(into[node] * prices.price_aj[action] * 1e-9)
+        found[of_node[node], parts[action]] += float(into[node] * prices.price_aj[action] * W_PER_AJ_GBS)
     for node, terminal in machine.terminals.items():
         dearer = max(prices.read[node], prices.write[node], key=lambda action: prices.of(np.array([action]))[0])
         if dearer != NO_ACTION:
             fs = int(machine.stations.fs_per_flit[terminal.first_station])
             gbs = terminal.stripes * machine.flit_bytes * FS_PER_NS / fs
-            found[of_node[node], parts[dearer]] += float(gbs * prices.price_aj[dearer] * 1e-9)
+            found[of_node[node], parts[dearer]] += float(gbs * prices.price_aj[dearer] * W_PER_AJ_GBS)
     return [Peak(die, part, watts) for (die, part), watts in found.items() if watts]
 
 
@@ -84,7 +84,7 @@ def _cycle_w(machine: Machine, kind: str) -> dict[str, float]:
         for part, action, amount in done:
             price = machine.prices.find(part, action)
             if price and fs and action != CODE:
-                found[part] = found.get(part, 0.0) + price * amount / fs * W_PER_AJ_FS
+                found[part] = found.get(part, 0.0) + mean_w(price * amount, fs)
     return found
 
 
@@ -97,7 +97,7 @@ def _engine_w(machine: Machine, part: str) -> float:
     for action, price in prices.energy.items():
         fs = machine.figures.get(f"{part}.{action}", 0)
         if price and fs and action not in SINGLY:
-            watts[action] = price / fs * W_PER_AJ_FS
+            watts[action] = mean_w(price, fs)
     if price := prices.energy.get(FLOP):  # an engine that is dropped in, which has no figure of its rate
         watts[FLOP] = price * tile_tflops(machine, 16) * W_PER_AJ_TFLOPS
     both = sum(watts.pop(action, 0.0) for action in BOTH_WAYS)

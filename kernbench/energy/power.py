@@ -7,7 +7,6 @@ up to the energy of the run, of each part and in all.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.energy.row_places import PlacedEnergies, place_energies
-from kernbench.energy.static import Instances, energy_aj
+from kernbench.energy.static import Instances, count_draws, static_aj
 from kernbench.oplog.bins import Bins
 from kernbench.oplog.transfers import find_transfers
-from kernbench.units import FS_PER_NS
+from kernbench.units import AJ_PER_W_FS, FS_PER_NS, NW_PER_W
 
 if TYPE_CHECKING:
     from kernbench.energy.run_energy import RunEnergy
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 BINS = 256  # of a run, at most
-AJ_PER_W_FS = 1000  # 1 W for 1 fs is 1 fJ
-NW_PER_W = 10**9
 _ROWS = 1 << 17  # that are spread at once
 _SCALE = 53  # bits of a share of an energy
 _HALF = 1 << (_SCALE - 1)
@@ -122,11 +119,8 @@ def find_static_w(machine: Machine) -> float:
 
 def _static(draws: Sequence[Draw], bins: Bins, end_fs: int) -> list[int]:
     """aJ of each bin of a run that ends at a time."""
-    count = Counter[int]()
-    for draw in draws:
-        count[draw.nw] += draw.count
-    until = [min(fs, end_fs) for fs in np.cumsum(bins.length_fs).tolist()]
-    return _differences([sum(many * energy_aj(nw, fs) for nw, many in count.items()) for fs in until])
+    counts = count_draws(draws)
+    return _differences([static_aj(counts, min(fs, end_fs)) for fs in np.cumsum(bins.length_fs).tolist()])
 
 
 def _differences(until: Sequence[int]) -> list[int]:

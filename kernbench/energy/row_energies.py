@@ -6,6 +6,7 @@ nothing. A message of no bytes (a request, an acknowledgement) costs its control
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -62,6 +63,7 @@ class RowEnergies:
         self.held = _held_actions(machine)
         self.counts = program.op.counts()  # int64[entry]
 
+    @cached_property
     def energies_aj(self) -> np.ndarray:
         """object[entry] the energy of each distinct row, Python integers."""
         op = self.program.op.values

@@ -17,7 +17,7 @@ _BITS = 30  # of a limb: a sum over 2**33 rows has room in int64
 
 def sum_by_group(rows: RowEnergies, group: np.ndarray, groups: int) -> list[int]:
     """aJ of each group, of int64[row] the group of each row, NONE for none."""
-    energies, entry = rows.energies_aj(), rows.program.op.entry
+    energies, entry = rows.energies_aj, rows.program.op.entry
     counted = np.flatnonzero(group != NONE)
     total, rest = [0] * groups, energies
     shift = 0
@@ -34,7 +34,7 @@ def sum_by_operation(rows: RowEnergies) -> dict[tuple[str, str], int]:
     """aJ of each operation by its name and kind, the most first."""
     counts, found = rows.program.op.counts(), dict[tuple[str, str], int]()
     tags: list[int] = rows.program.op_tag.values.tolist()
-    for tag, energy, count in zip(tags, rows.energies_aj().tolist(), counts.tolist(), strict=True):
+    for tag, energy, count in zip(tags, rows.energies_aj.tolist(), counts.tolist(), strict=True):
         if energy and count:
             found[rows.program.tags[tag]] = found.get(rows.program.tags[tag], 0) + energy * count
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.arrays import unique_rows
+from kernbench.arrays import make_sparse, unique_rows
 from kernbench.energy.byte_prices import NO_ACTION
 from kernbench.energy.uses import Places
 from kernbench.program.ops import NONE, Op
@@ -71,7 +71,9 @@ class _Cells:
             self._value.append(float(value))
 
     def matrix(self, rows: int, columns: int) -> Any:
-        return _sparse(np.array(self._row, int), np.array(self._column, int), np.array(self._value), (rows, columns))
+        return make_sparse(
+            np.array(self._row, int), np.array(self._column, int), np.array(self._value), (rows, columns)
+        )
 
 
 def place_energies(rows: RowEnergies, group_of: GroupOf) -> PlacedEnergies:
@@ -111,7 +113,7 @@ def _of_jobs(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _C
     for number, (server, thread, work) in enumerate(jobs.rows.tolist()):
         for action in rows.works[work] if server != NONE or thread != NONE else ():
             cells.add(number, groups.find(places.find(server, thread, action.part), action.part), action.energy_aj)
-    return _sparse(kind, jobs.which, np.ones(len(kind)), (len(kinds.work), len(jobs.rows))), cells
+    return make_sparse(kind, jobs.which, np.ones(len(kind)), (len(kinds.work), len(jobs.rows))), cells
 
 
 def _of_servers(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _Cells]:
@@ -121,7 +123,7 @@ def _of_servers(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any,
         if action is not None:
             cells.add(number, groups.find(places.find(number, NONE, action.part), action.part), action.energy_aj)
     kind = np.flatnonzero((kinds.route != NONE) & (kinds.server != NONE))
-    return _sparse(kind, kinds.server[kind], np.ones(len(kind)), (len(kinds.work), len(rows.held))), cells
+    return make_sparse(kind, kinds.server[kind], np.ones(len(kind)), (len(kinds.work), len(rows.held))), cells
 
 
 def _of_bytes(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _Cells]:
@@ -132,7 +134,7 @@ def _of_bytes(rows: RowEnergies, kinds: _Kinds, groups: _Groups) -> tuple[Any, _
             cells.add(route, column[place], each)
     kind = np.flatnonzero(kinds.route != NONE)
     shape = len(kinds.work), machine.routing.route_count
-    return _sparse(kind, kinds.route[kind], kinds.nbytes[kind], shape), cells
+    return make_sparse(kind, kinds.route[kind], kinds.nbytes[kind], shape), cells
 
 
 def _passed(rows: RowEnergies, groups: _Groups) -> Iterator[tuple[np.ndarray, np.ndarray, dict[int, int]]]:
@@ -145,9 +147,3 @@ def _passed(rows: RowEnergies, groups: _Groups) -> Iterator[tuple[np.ndarray, np
         used = np.unique(np.column_stack([pairs[:, 1], action]), axis=0).tolist()
         yield pairs, aj, {place: groups.find(first + place, prices.actions[number][0]) for place, number in used}
         first = 0  # those of links come first
-
-
-def _sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:
-    from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
-
-    return csr_array((value.astype(float), (row, column)), shape)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.energy.byte_prices import WIRE
 from kernbench.energy.power import BINS, PowerOverTime, find_power
 from kernbench.energy.row_energies import RowEnergies
-from kernbench.energy.static import Draw, Instances, energy_aj, static_aj
+from kernbench.energy.static import Draw, Instances, count_draws, energy_aj, mean_w, static_aj
 from kernbench.energy.uses import ActionEnergy, Uses
 from kernbench.errors import InputError
 from kernbench.machine.dies import find_dies
@@ -60,12 +60,12 @@ class RunEnergy:
     @cached_property
     def static_aj(self) -> int:
         """The static energy over the makespan."""
-        return static_aj(self.draws, self.makespan_fs)
+        return static_aj(count_draws(self.draws), self.makespan_fs)
 
     @property
     def static_upper_aj(self) -> int | None:
         """The static energy over the upper bound of the makespan, if there is one."""
-        return None if self.upper_fs is None else static_aj(self.draws, self.upper_fs)
+        return None if self.upper_fs is None else static_aj(count_draws(self.draws), self.upper_fs)
 
     @property
     def total_aj(self) -> int:
@@ -75,7 +75,7 @@ class RunEnergy:
     @property
     def mean_w(self) -> float:
         """The mean power over the makespan; 0 for no time."""
-        return self.total_aj / self.makespan_fs / 1000 if self.makespan_fs else 0.0
+        return mean_w(self.total_aj, self.makespan_fs)
 
     def power(self, most_bins: int = BINS) -> PowerOverTime:
         """Power over time in bins, `most_bins` or fewer. Errors: InputError in mode analytic, for want of events."""
@@ -137,6 +137,14 @@ class RunEnergy:
 
 def _field(one: ActionEnergy) -> str:
     return "technology.wire_pj_mm" if one.action == WIRE else f"{one.part}.energy.{one.action}_pj"
+
+
+def check_priced(machine: Machine) -> None:
+    """Check that a machine has prices. Errors: InputError."""
+    if not is_priced(machine):
+        raise InputError(
+            f"machine {machine.name} has no prices; give its sheets an energy block, as models/README.md says"
+        )
 
 
 def is_priced(machine: Machine) -> bool:

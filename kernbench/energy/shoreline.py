@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.machine.dies import find_dies
+from kernbench.machine.price_list import UM_PER_MM
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-
-UM_PER_MM = 1000
 
 
 class Shoreline(NamedTuple):

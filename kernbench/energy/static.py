@@ -7,11 +7,12 @@ that of its area. Parts may be larger than their die together: then the rest is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernbench.machine.dies import Die, find_dies, priced_parts
+from kernbench.units import AJ_PER_W_FS
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -66,9 +67,22 @@ class Instances:
         return found + [Draw(die, "", 1, um2, _nw(um2, density)) for die, um2 in rest.items() if um2 > 0]
 
 
-def static_aj(draws: Iterable[Draw], span_fs: int) -> int:
-    """The static energy of a time: that of every part and every rest, each to an attojoule."""
-    return sum(draw.count * energy_aj(draw.nw, span_fs) for draw in draws)
+def count_draws(draws: Iterable[Draw]) -> Mapping[int, int]:
+    """How many parts and rests draw each power, by nW."""
+    found = Counter[int]()
+    for draw in draws:
+        found[draw.nw] += draw.count
+    return found
+
+
+def static_aj(counts: Mapping[int, int], span_fs: int) -> int:
+    """The static energy of a time: that of every part and every rest (`count_draws`), each to an attojoule."""
+    return sum(count * energy_aj(nw, span_fs) for nw, count in counts.items())
+
+
+def mean_w(energy_aj: float, span_fs: float) -> float:
+    """The mean power of an energy over a time; 0 for no time."""
+    return energy_aj / span_fs / AJ_PER_W_FS if span_fs else 0.0
 
 
 def energy_aj(power_nw: int, span_fs: int) -> int:

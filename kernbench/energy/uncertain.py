@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.energy.bill import find_price
 from kernbench.energy.byte_prices import TECHNOLOGY, WIRE
-from kernbench.energy.static import Instances, static_aj
+from kernbench.energy.static import Instances, count_draws, static_aj
 from kernbench.machine.price_list import PriceList, area_um2
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def find_energy_range(energy: RunEnergy) -> TotalRange | None:
             return energy.total_aj + dynamic.get(action, 0) * (value / figure.value - 1)
         if _is_static(figure.field):
             draws = instances.draws(_with_field(machine.prices, figure, value))
-            return energy.dynamic_aj + static_aj(draws, span_fs)
+            return energy.dynamic_aj + static_aj(count_draws(draws), span_fs)
         return energy.total_aj
 
     return _range(machine, energy.total_aj, at)

@@ -27,6 +27,7 @@ from kernbench.engine.progress import ProgressReporter, Speculation
 from kernbench.errors import DeadlockError, RunError
 from kernbench.limits.run_options import OnProgress
 from kernbench.modes import Mode, check_mode
+from kernbench.oplog.causes import Times
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import CLOCK, LONGEST_FS
@@ -276,6 +277,11 @@ class Session:
     def op_times(self) -> np.ndarray:
         """TIME[row] the three times of each row, which the next properties have one by one."""
         return self._times[: self.program.row_count]
+
+    @property
+    def times(self) -> Times:
+        """Issue, start and end of each row."""
+        return Times(self.op_issue_fs, self.op_start_fs, self.op_end_fs)
 
     @property
     def op_issue_fs(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernbench.energy.static import mean_w
 from kernbench.text import plural
 from kernbench.text_table import TextTable, list_table
 from kernbench.units import FS_PER_NS, format_joules
@@ -62,9 +63,9 @@ def energy_lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if dynamic is None or static is None:
         return []
     missing, least = summary["no_figures"], "≥ " if summary["no_figures"] or upper is not None else ""
-    mean_w = (dynamic + static) / (1000 * (round(summary["makespan_ns"] * FS_PER_NS) or 1))
+    power_w = mean_w(dynamic + static, round(summary["makespan_ns"] * FS_PER_NS))
     remark = f"{format_joules(dynamic)} dynamic, {format_joules(static)} static"
-    remark += f"; at most {format_joules(dynamic + upper)}" if upper is not None else f"; mean power {mean_w:,.4g} W"
+    remark += f"; at most {format_joules(dynamic + upper)}" if upper is not None else f"; mean power {power_w:,.4g} W"
     lines = [("energy", f"{least}{format_joules(dynamic + static)}", remark)]
     if missing:
         lines.append(("", plural(missing.count(",") + 1, "figure") + " missing", f"no energy figure: {missing}"))

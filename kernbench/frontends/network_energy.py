@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernbench.energy.row_groups import sum_by_group
 from kernbench.energy.run_energy import is_priced
-from kernbench.energy.static import static_aj
-from kernbench.runs.path_shares import launch_of_row, launch_of_thread
+from kernbench.energy.static import count_draws, static_aj
+from kernbench.runs.energy_shares import sum_by_launch
+from kernbench.units import AJ_PER_J
 
 if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
     from kernbench.runs.result import RunResult
     from kernbench.workloads.sip.rank import Mark
-
-AJ_PER_J = 10**18
 
 
 def tell_energy(result: RunResult, step: Mapping[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:
@@ -30,11 +28,11 @@ def tell_energy(result: RunResult, step: Mapping[str, Any], marks: Sequence[Mark
     if not is_priced(result.device.program.machine):
         return dict.fromkeys(("step_dynamic_j", "step_static_j", "joules_per_token", "tokens_per_joule"))
     energy = result.energy()
-    by_launch, by_sip = _list_launches(result), _by_sip(result.launches)
+    by_launch, by_sip = sum_by_launch(energy.rows, result.launches), _by_sip(result.launches)
     each = [sum(by_launch[at] for one in by_sip for at in one[mark.first : mark.end]) for mark in marks]
     operators = zip(each, step["operators"], strict=True)
     dynamic = step["replicas"] * sum(aj * operator["times"] for aj, operator in operators)
-    static = static_aj(energy.draws, step["step_fs"])
+    static = static_aj(count_draws(energy.draws), step["step_fs"])
     tokens = step["sequences"] * step["replicas"]
     known = not energy.missing
     joules = (dynamic + static) / AJ_PER_J / tokens
@@ -52,10 +50,3 @@ def _by_sip(launches: Sequence[Launch]) -> list[list[int]]:
     for at, launch in enumerate(launches):
         found.setdefault(launch.message.sip, []).append(at)
     return list(found.values())
-
-
-def _list_launches(result: RunResult) -> list[int]:
-    """aJ of what the PEs of each launch did."""
-    program, launches = result.device.program, result.launches
-    of_row = launch_of_row(program, launch_of_thread(program, launches))
-    return sum_by_group(result.energy().rows, of_row, len(launches))

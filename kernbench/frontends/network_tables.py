@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernbench.frontends.network_energy import AJ_PER_J
 from kernbench.text import plural
 from kernbench.text_table import Column, TextTable, list_table
-from kernbench.units import format_joules
+from kernbench.units import AJ_PER_J, format_joules
 
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.energy.row_groups import sum_by_group, sum_by_line, sum_by_operation
 from kernbench.library import show_path
-from kernbench.program.ops import NONE
 from kernbench.runs.path_shares import launch_of_row, launch_of_thread
 
 if TYPE_CHECKING:
+    from kernbench.energy.row_energies import RowEnergies
     from kernbench.energy.run_energy import RunEnergy
     from kernbench.host.device.launch import Launch
 
@@ -52,11 +52,16 @@ def share_energy(energy: RunEnergy, launches: Sequence[Launch]) -> EnergyShares:
 
 def _by_launch(energy: RunEnergy, launches: Sequence[Launch]) -> tuple[tuple[str, str, int, int], ...]:
     """The launches of each kernel at each line of the host, in the order of the first of each; last what is of none."""
-    program, groups = energy.program, dict[tuple[str, str], list[int]]()
+    groups = dict[tuple[str, str], list[int]]()
     for at, launch in enumerate(launches):
         groups.setdefault((launch.message.kernel_ref, launch.place), []).append(at)
-    of_row = launch_of_row(program, launch_of_thread(program, launches))
-    of_row[of_row == NONE] = len(launches)
-    each = sum_by_group(energy.rows, of_row, len(launches) + 1)
+    each = sum_by_launch(energy.rows, launches)
     found = [(*name, len(group), sum(each[at] for at in group)) for name, group in groups.items()]
-    return (*found, ("", "", 0, each[-1])) if each[-1] else tuple(found)
+    rest = energy.dynamic_aj - sum(each)
+    return (*found, ("", "", 0, rest)) if rest else tuple(found)
+
+
+def sum_by_launch(rows: RowEnergies, launches: Sequence[Launch]) -> list[int]:
+    """aJ of what the PEs of each launch did."""
+    of_row = launch_of_row(rows.program, launch_of_thread(rows.program, launches))
+    return sum_by_group(rows, of_row, len(launches))

@@ -35,7 +35,7 @@ class ViewEnergy:
         """float64[n] what int64[n] rows of the op table cost where they hold a part."""
         if self._rows is None:
             return np.zeros(len(row))
-        energies = self._rows.energies_aj().astype(np.float64)[self._rows.program.op.entry[row]]
+        energies = self._rows.energies_aj.astype(np.float64)[self._rows.program.op.entry[row]]
         moves = np.isin(self._rows.program.op.entry[row], self._rows.moves)
         passed = np.where(moves, self._passed[np.asarray(self._kinds.which[row])], 0.0)
         return np.maximum(energies - passed, 0.0)

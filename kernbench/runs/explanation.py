@@ -174,7 +174,7 @@ def explain_run(
 ) -> Explanation:
     """Explain a finished run; with `what_if` that table and error bars are part of it however long the run is."""
     wanted = what_if or not is_long(session.events)
-    times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+    times = session.times
     since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
     busy_fs, span_fs = busy_of_run(session, launches)
     path, parts = find_path(session, launches, times), list_parts(session.machine)

@@ -13,7 +13,6 @@ from kernbench.atomic_output import RESULT, write_directory, write_json, write_p
 from kernbench.energy.run_energy import is_priced
 from kernbench.errors import InputError
 from kernbench.machine.machine_tables import tell_machine
-from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece
 from kernbench.oplog.log import build_log, order_rows
 from kernbench.program.ops import NONE
@@ -65,18 +64,13 @@ def write_files(
     if what_if is not None:
         summary["what_if"] = what_if.to_dict()
     session = result.device.session
-    found = find_path(session, result.launches, times_of(session)) if explanation is None else explanation.path
+    found = find_path(session, result.launches, session.times) if explanation is None else explanation.path
     return write_run(RunToKeep(session, summary, found, explanation, tell_energy(result)), out, write_more)
 
 
 def tell_energy(result: RunResult) -> dict[str, Any]:
     """Where the energy of a result went; nothing on a machine without prices."""
     return result.tell_energy() if is_priced(result.device.program.machine) else {}
-
-
-def times_of(session: Session) -> Times:
-    """The times of the rows of a finished run."""
-    return Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
 
 def write_run(run: RunToKeep, out: Path, write_more: Callable[[Path], object] | None = None) -> dict[str, str]:
@@ -102,7 +96,7 @@ def write_run(run: RunToKeep, out: Path, write_more: Callable[[Path], object] | 
 
 def _make_tables(run: RunToKeep) -> dict[str, polars.DataFrame]:
     """The op log, the critical path and what `kernbench web` draws beside, by file."""
-    program, times = run.session.program, times_of(run.session)
+    program, times = run.session.program, run.session.times
     row = order_rows(program, times.start_fs, times.end_fs)
     return {
         OP_LOG: build_log(program, *times, row),

@@ -179,16 +179,12 @@ class RunResult:
 
         Errors: InputError on a machine whose sheets have no prices.
         """
-        from kernbench.energy.run_energy import RunEnergy, is_priced
-        from kernbench.runs.files import times_of
+        from kernbench.energy.run_energy import RunEnergy, check_priced
 
         program = self.device.program
-        if not is_priced(program.machine):
-            raise InputError(
-                f"machine {self.topology} has no prices; give its sheets an energy block, as models/README.md says"
-            )
+        check_priced(program.machine)
         upper_fs = None if self.upper_ns is None else round(self.upper_ns * FS_PER_NS)
-        times = None if self.binding is not None else times_of(self.device.session)
+        times = None if self.binding is not None else self.device.session.times
         return RunEnergy(program, round(self.makespan_ns * FS_PER_NS), upper_fs, times)
 
     def tell_energy(self) -> dict[str, Any]:
@@ -227,7 +223,7 @@ class RunResult:
         if self.binding is not None:
             raise InputError("analytic mode has no events, so it keeps no op log; use mode hybrid")
         session = self.device.session
-        return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+        return build_log(session.program, *session.times)
 
     def explain(
         self, *, what_if: bool = False, on_stage: OnStage = lambda _: None, on_runs: OnRuns = lambda _done, _total: None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernbench.oplog.causes import Times
 from kernbench.runs.explanation import find_path
 from kernbench.trace.filters import KINDS, read_filters
 from kernbench.trace.perfetto import write_trace_file
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def write_trace(session: Session, launches: Sequence[Launch], path: Path, filters: Sequence[str] = ()) -> None:
     """Write the trace of a finished run. Errors: as `write_run_trace`."""
-    times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+    times = session.times
     spans = [
         Span(str(launch.message.kernel_ref), launch.left_fs(times.issue_fs), launch.back_fs(times.end_fs))
         for launch in launches

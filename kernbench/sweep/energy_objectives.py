@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from kernbench.energy.bill import find_bill
+from kernbench.energy.run_energy import check_priced
 from kernbench.errors import InputError
 from kernbench.library import show_path
 from kernbench.machine import load_machine
@@ -29,11 +31,11 @@ def check_objectives(grid: Grid, points: Sequence[Point]) -> None:
         return
     first = points[0]
     machine = load_machine(first.topology, dict(first.overrides))
-    if energy and not _is_priced(machine):
-        raise InputError(
-            f"objective {energy[0]}: machine {machine.name} has no prices; give its sheets an energy block, as "
-            "models/README.md says"
-        )
+    try:
+        if energy:
+            check_priced(machine)
+    except InputError as error:
+        raise InputError(f"objective {energy[0]}: {error}") from None
     for column in machine_figures:
         _check_bill(machine, column)
 
@@ -74,15 +76,7 @@ def _say_missing(point: Point, fields: Iterable[str]) -> str:
     return f"{', '.join(named)}; give it, with its unit and source"
 
 
-def _is_priced(machine: Machine) -> bool:
-    from kernbench.energy.run_energy import is_priced
-
-    return is_priced(machine)
-
-
 def _check_bill(machine: Machine, column: str) -> None:
-    from kernbench.energy.bill import find_bill
-
     bill = find_bill(machine)
     if getattr(bill, column) is None:
         lacking = "; ".join(bill.missing) or "a die is larger than a wafer"

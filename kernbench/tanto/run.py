@@ -48,7 +48,7 @@ class TantoResult:
 
         assert self.session is not None
         session = self.session
-        return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+        return build_log(session.program, *session.times)
 
     @property
     def told(self) -> tuple[str, ...]:

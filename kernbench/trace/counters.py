@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kernbench.arrays import make_sparse
 from kernbench.energy.run_energy import is_priced
 from kernbench.machine.network.flit_service import padded_service_fs
 from kernbench.oplog.bins import Bins, fit, rounded
@@ -26,7 +27,7 @@ from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows
 from kernbench.trace.power import measure_power
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
-from kernbench.trace.use import Held, Moved, make_sparse, spread_held, spread_moved, spread_waiting
+from kernbench.trace.use import Held, Moved, spread_held, spread_moved, spread_waiting
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:

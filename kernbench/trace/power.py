@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.energy.power import AJ_PER_W_FS, find_static_w, spread_energies
+from kernbench.energy.power import find_static_w, spread_energies
 from kernbench.energy.row_energies import RowEnergies
 from kernbench.energy.row_places import place_energies
 from kernbench.trace.parts import RUN
+from kernbench.units import AJ_PER_W_FS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -57,13 +57,6 @@ def spread_waiting(bins: Bins, held: Held, counted: Any) -> np.ndarray:
     return waited_fs / bins.length_fs[:, None]
 
 
-def make_sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:
-    """A sparse float64 matrix of values, int64[n] rows and columns; values of one place add up."""
-    from scipy.sparse import csr_array  # pyright: ignore[reportMissingTypeStubs]
-
-    return csr_array((value.astype(float), (row, column)), shape)
-
-
 def set_beside(left: Any, right: Any) -> Any:
     """Two sparse matrices of as many rows as one, the columns of the first before those of the second."""
     from scipy import sparse  # pyright: ignore[reportMissingTypeStubs]

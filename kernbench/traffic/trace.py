@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.oplog.causes import Times
 from kernbench.oplog.transfers import find_transfers
 from kernbench.trace.counters import count_over_time
 from kernbench.trace.filters import COUNTERS, read_filters
@@ -51,7 +50,7 @@ def trace_flows(run: FinishedFlows, chosen: TraceFilter) -> Trace:
 
     session, program = run.session, run.session.program
     chosen.check(program.machine)
-    tracks, times = TrackTable(), Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+    tracks, times = TrackTable(), session.times
     parts = PartTracks(program.machine, tracks)
     names = [thread.name.partition("/")[0] for thread in program.threads]
     component = polars.Series(names).gather(program.op_thread[run.row])

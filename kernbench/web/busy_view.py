@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.arrays import make_sparse
 from kernbench.oplog.bins import Bins, fit, rounded
-from kernbench.trace.use import Held, Moved, make_sparse, set_beside, spread_held, spread_moved, spread_waiting
+from kernbench.trace.use import Held, Moved, set_beside, spread_held, spread_moved, spread_waiting
 
 if TYPE_CHECKING:
     import polars

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kernbench.cli.output.energy import NO_LINE
 from kernbench.cli.output.network_waits import show_network_waits
 from kernbench.cli.output.progress import Display
 from kernbench.cli.output.screen import say, show_first
@@ -16,7 +17,6 @@ from kernbench.units import format_joules
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
-NO_LINE = "(no kernel: host and launches)"
 NO_OPERATION = "(between operations)"
 LINES = {
     "place": Field("line", shortens=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kernbench.cli.output.energy import REST
 from kernbench.energy.bill import Bill, DieBill, PackageBill, PartBill, find_bill
 from kernbench.energy.uncertain import TotalRange, find_cost_range
 from kernbench.frontends.shown import Row, Section, Shown
@@ -14,7 +15,6 @@ from kernbench.text import plural
 
 MOST_NAMED = 3
 UNKNOWN = "unknown"
-REST = "(dies, where no part is)"
 WIRES = "technology"
 DIES = {
     "die": "die", "count": "count", "mm2": "mm² each", "parts": "parts mm²",

@@ -14,7 +14,6 @@ from kernbench.oplog.queueing import find_queueing
 from kernbench.pto.results.record import Occupancy
 from kernbench.pto.results.runtime_rows import BLOCK_KIND, CONTROL
 from kernbench.runs.explanation import Explanation, energy_of
-from kernbench.runs.files import times_of
 from kernbench.runs.trace import write_run_trace
 from kernbench.trace.counters import Level
 from kernbench.trace.filters import COUNTERS, PATH
@@ -42,7 +41,7 @@ MOST_OF_IT = 0.9  # of what a part that is twice as fast saves if nothing else t
 def find_graph_path(outcome: Outcome) -> tuple[Piece, ...]:
     """The critical path of a run, over threads of the runtime and cores, in the order of time."""
     session = outcome.whole
-    found = find_critical_path(session.program, times_of(session), session.station_busy_fs, outcome.last_row)
+    found = find_critical_path(session.program, session.times, session.station_busy_fs, outcome.last_row)
     return tuple(found)
 
 
@@ -57,7 +56,7 @@ def write_graph_trace(outcome: Outcome, path: Path, filters: Sequence[str] = ())
         for at, name in enumerate(Occupancy._fields[1:], 1)
     ]
     critical = find_graph_path(outcome)
-    run = RunToTrace(session.program, times_of(session), outcome.end_fs, critical, levels=levels)
+    run = RunToTrace(session.program, session.times, outcome.end_fs, critical, levels=levels)
     write_run_trace(run, path, filters, TRACE_KINDS)
 
 
@@ -72,7 +71,7 @@ def explain_graph(outcome: Outcome, what_ifs: WhatIf | None = None, rerun: Rerun
         path=find_graph_path(outcome),
         lines=(),
         launches=(),
-        queueing=tuple(find_queueing(session.program, times_of(session), 0)),
+        queueing=tuple(find_queueing(session.program, session.times, 0)),
         roofline=None,
         what_if=what_ifs,
         parts=outcome.usage.parts,
