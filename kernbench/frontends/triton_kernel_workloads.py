@@ -180,6 +180,7 @@ def find(name: Name, values: Values) -> TritonKernelWorkload:
     launches: list[Launch] = []
 
     def run(torch: Any, **given: Scalar) -> None:
+        launches.clear()
         workload.launch(torch, **given)
 
     bench = Bench(

@@ -52,15 +52,18 @@ class Outcome:
         return find_usage(self)
 
     @cached_property
-    def last_row(self) -> int:
-        """The row that ends the run, of the op table with all that threads and cores did."""
-        return add_runtime_rows(self)
+    def _with_rows(self) -> tuple[Session, int]:
+        return self.session, add_runtime_rows(self)
 
     @property
     def whole(self) -> Session:
         """The session, with all that threads and cores did among the rows of its program."""
-        assert self.last_row >= 0
-        return self.session
+        return self._with_rows[0]
+
+    @property
+    def last_row(self) -> int:
+        """The row that ends the run, of the op table of `whole`."""
+        return self._with_rows[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,17 +96,13 @@ class RunResult:
     binding: str | None = None
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
-    warnings: tuple[
-        str, ...
-    ] = ()  # sentences: races and what is missing, of a Tanto program; long waits, of a task graph
+    warnings: tuple[str, ...] = ()  # sentences: races and what is missing (Tanto), long waits (task graphs)
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
     collective_algorithm: str | None = None
     kernel_launches: tuple[
         Mapping[str, Any], ...
     ] = ()  # of Triton files and kernels: kernel, line, grid, ns, arguments
-    network: Mapping[str, Any] | None = (
-        None  # of networks: the step, its parts and its least, as of `workloads.sip.answer`
-    )
+    network: Mapping[str, Any] | None = None  # of networks, as of `workloads.sip.answer`
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
     dynamic_aj: int | None = None  # None: no sheet of the machine has a price
     static_aj: int | None = None

@@ -38,6 +38,7 @@ class Family:
 _GELU = ("gelu_pytorch_tanh", "gelu", "gelu_new", "gelu_fast")
 _LAYER = {"norm": "layer", "gated": False, "activations": (*_GELU, "relu")}
 _BIASED: dict[str, Any] = {**_LAYER, "qkv_bias": True, "out_bias": True, "mlp_bias": True}
+_PLAIN: dict[str, Any] = {"qkv_bias": False, "out_bias": False, "mlp_bias": False}
 _GEMMA_3 = {  # Gemma3TextConfig
     "vocab_size": 262208,
     "hidden_size": 2304,
@@ -53,13 +54,11 @@ _GEMMA_3 = {  # Gemma3TextConfig
 
 FAMILIES: dict[str, Family] = {
     "llama": Family(("LlamaForCausalLM",)),
-    "mistral": Family(("MistralForCausalLM",), windows="all", qkv_bias=False, out_bias=False, mlp_bias=False),
+    "mistral": Family(("MistralForCausalLM",), windows="all", **_PLAIN),
     "mixtral": Family(
         ("MixtralForCausalLM",),
         windows="all",
-        qkv_bias=False,
-        out_bias=False,
-        mlp_bias=False,
+        **_PLAIN,
         experts="num_local_experts",
     ),
     "qwen2": Family(("Qwen2ForCausalLM",), windows="used", qkv_bias=True, out_bias=False, mlp_bias=False),
@@ -96,7 +95,7 @@ FAMILIES: dict[str, Family] = {
         windows="pattern",
         defaults=_GEMMA_3,
     ),
-    "phi3": Family(("Phi3ForCausalLM",), windows="all", qkv_bias=False, out_bias=False, mlp_bias=False),
+    "phi3": Family(("Phi3ForCausalLM",), windows="all", **_PLAIN),
     "deepseek_v2": Family(("DeepseekV2ForCausalLM",), mlp_bias=False, latent=True, experts="n_routed_experts"),
     "deepseek_v3": Family(("DeepseekV3ForCausalLM",), mlp_bias=False, latent=True, experts="n_routed_experts"),
     "gpt2": Family(("GPT2LMHeadModel",), **_BIASED, tied=True, positions=True),
@@ -106,9 +105,7 @@ FAMILIES: dict[str, Family] = {
         **_LAYER,
         norms=1,
         tied=True,
-        qkv_bias=False,
-        out_bias=False,
-        mlp_bias=False,
+        **_PLAIN,
         parallel=True,
     ),
     "bert": Family(

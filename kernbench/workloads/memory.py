@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.step import Step
@@ -27,12 +28,12 @@ class Memory:
 def find_memory(network: Architecture, step: Step) -> Memory:
     """What a step needs on each SIP of a replica; ranks share matrices, and heads of keys and values if there are enough."""
     ranks = step.tensor
-    weights = -(-count_parameters(network) * step.widths[step.types.weights] // ranks)
+    weights = -(-count_parameters(network) * itemsize(step.types.weights) // ranks)
     shares = min(ranks, network.attention.keys) if isinstance(network.attention, Heads) else 1
     cached = sum(part.count * count_cached(network, part.context) for part in step.parts)
     widest = max(3 * network.hidden, 2 * network.mlp.inner // ranks)
-    activations = (2 * network.hidden + widest) * step.tokens * step.widths[step.types.activations]
-    return Memory(weights, -(-cached * step.widths[step.types.cache] // shares), activations)
+    activations = (2 * network.hidden + widest) * step.tokens * itemsize(step.types.activations)
+    return Memory(weights, -(-cached * itemsize(step.types.cache) // shares), activations)
 
 
 def check_memory(network: Architecture, step: Step, sip_bytes: int) -> Memory:

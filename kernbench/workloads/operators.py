@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernbench.dtypes import itemsize
 from kernbench.workloads.architecture import Architecture, Latent, LayerKind
 from kernbench.workloads.step import Step
 from kernbench.workloads.totals import expect_experts
@@ -72,11 +73,11 @@ def sum_least(operators: list[Operator]) -> Least:
 
 
 def _of_end(step: Step, weight: Weight) -> Operator:
-    width = step.widths[step.types.weights if weight.name not in _TABLES else step.types.activations]
     if weight.name in _TABLES:
         return Operator(weight.name, "embedding", 1, 0, 0, 0)
     tokens = step.sequences if weight.name in _LAST else step.tokens
-    return Operator(weight.name, _kind(weight), 1, 2 * tokens * weight.active_elements, weight.elements * width, 0)
+    read = weight.elements * itemsize(step.types.weights)
+    return Operator(weight.name, _kind(weight), 1, 2 * tokens * weight.active_elements, read, 0)
 
 
 def _of_layer(network: Architecture, step: Step, weight: Weight, layer: LayerKind, times: int) -> Operator:
@@ -84,7 +85,7 @@ def _of_layer(network: Architecture, step: Step, weight: Weight, layer: LayerKin
     experts = network.experts
     if experts and weight.name.startswith("expert_"):
         read = weight.elements / weight.copies * expect_experts(experts.count, experts.chosen, step.tokens)
-    width = step.widths[step.types.weights]
+    width = itemsize(step.types.weights)
     return Operator(weight.name, _kind(weight), times, 2 * step.tokens * weight.active_elements, read * width, 0, layer)
 
 
@@ -102,5 +103,5 @@ def _attend(network: Architecture, step: Step, kind: LayerKind, times: int) -> O
     else:
         flops = 4 * attention.queries * attention.size
     kept = sum(part.count * min(part.context, kind.window or part.context) for part in step.parts if part.before)
-    read = kept * attention.cached * step.widths[step.types.cache]
+    read = kept * attention.cached * itemsize(step.types.cache)
     return Operator("attention", "attention", times, flops * seen, 0, read, kind)

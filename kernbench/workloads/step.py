@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from kernbench.dtypes import BITS, canonical
+from kernbench.dtypes import canonical
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.names import PHASES
@@ -52,7 +52,6 @@ class Step:
     types: Types
     tensor: int = 1
     replicas: int = 1
-    widths: dict[str, int] = field(default_factory=lambda: {name: bits // 8 for name, bits in BITS.items()})
 
     @property
     def tokens(self) -> int:

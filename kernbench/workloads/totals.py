@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from kernbench.workloads.architecture import Architecture
-from kernbench.workloads.weights import list_ends, list_layer
+from kernbench.workloads.weights import Weight, list_ends, list_layer
 
 
 def count_parameters(network: Architecture) -> int:
     """All parameters; tied matrices are counted once."""
-    layers = sum(
-        count * sum(weight.elements for weight in list_layer(network, kind))
-        for kind, count in network.count_kinds().items()
-    )
-    return layers + sum(weight.elements for weight in list_ends(network))
+    return _sum_weights(network, lambda weight: weight.elements)
 
 
 def count_active(network: Architecture) -> int:
     """The parameters that one token uses, the whole embedding table among them."""
-    layers = sum(
-        count * sum(weight.active_elements for weight in list_layer(network, kind))
-        for kind, count in network.count_kinds().items()
-    )
-    return layers + sum(weight.active_elements for weight in list_ends(network))
+    return _sum_weights(network, lambda weight: weight.active_elements)
 
 
-def count_read(network: Architecture) -> int:
-    """The elements that a step of one token reads: those active, without the embedding tables, with the output matrix."""
-    tables = sum(w.elements for w in list_ends(network) if w.name in ("embedding", "positions", "token_types"))
-    again = network.hidden * network.vocabulary if network.causal and network.tied else 0
-    return count_active(network) - tables + again
+def _sum_weights(network: Architecture, size: Callable[[Weight], int]) -> int:
+    kinds = network.count_kinds().items()
+    layers = sum(count * sum(map(size, list_layer(network, kind))) for kind, count in kinds)
+    return layers + sum(map(size, list_ends(network)))
 
 
 def count_cached(network: Architecture, tokens: int) -> int:

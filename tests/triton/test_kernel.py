@@ -10,7 +10,10 @@ import pytest
 
 from kernbench import InputError
 from kernbench.cli.main import main
+from kernbench.frontends.prepared import make_request
+from kernbench.frontends.registry import find
 from kernbench.frontends.request import plan_repetition
+from kernbench.limits.run_options import RunOptions
 from kernbench.triton.kernel_arguments import KernelArguments
 
 TEXT = """import torch
@@ -86,6 +89,12 @@ def test_a_kernel_is_launched_without_its_wrappers_and_without_torch(capsys):
         "n": 100, "x_ptr": "float16[100]", "y_ptr": "float16[100]", "factor": 2.5, "BLOCK": 32, "KIND": "plain",
     }  # fmt: skip
     assert told(capsys, *USUAL, "KIND=exp")["pe_exec_ns"] > found["pe_exec_ns"]
+
+
+def test_each_run_of_what_was_prepared_has_its_own_launch():
+    given = {"grid": "cdiv(n, BLOCK)", **dict(one.split("=", 1) for one in USUAL)}
+    prepared = find("k.py:scale").prepare(make_request("tiny", given, None, RunOptions()))
+    assert [len(prepared.run().kernel_launches) for _ in range(2)] == [1, 1]
 
 
 def test_the_table_has_a_line_for_the_launch(capsys):

@@ -110,7 +110,7 @@ class KernelOnGrid(GridLaunch):
         grid = self._find_grid(bound.arguments)
         remarks = [
             f"kernel {self.kernel.__name__}: {name} has no meaning here: a PE has one control CPU, and engines for whole blocks"
-            for name in ("num_warps", "num_ctas", "maxnreg")
+            for name in LAUNCH[1:]
             if name in options and name not in signature.parameters
         ]
         return Bound(

@@ -32,8 +32,8 @@ class AttentionBlock:
         self.sizes = find_sizes(rank, heads, kind)
         a, d, e = self.sizes, network.hidden, heads.size
         queries, keys = heads.queries * e, heads.keys * e
-        first = rank.index * heads.keys // rank.step.tensor  # of the heads of keys; ranks beyond them share one
-        mine = slice(first * e, (first + a.keys) * e)
+        self.first = rank.index * heads.keys // rank.step.tensor  # of the heads of keys; ranks beyond them share one
+        mine = slice(self.first * e, (self.first + a.keys) * e)
         own = rank.share(queries)
         self.norm = rank.norm(place, "input_norm")
         bias = heads.bias
@@ -79,8 +79,7 @@ class AttentionBlock:
         def make() -> np.ndarray:
             """The tokens before the new one, as `numbers` draws them for whole heads."""
             whole = draw_cache(self.rank, self.place, name, self.heads, a.context)
-            first = self.rank.index * self.heads.keys // self.rank.step.tensor
-            mine = whole[first : first + a.keys]  # head, sequence, token, element
+            mine = whole[self.first : self.first + a.keys]  # head, sequence, token, element
             room = np.zeros((a.keys, a.tokens, a.splits * a.part, a.size), np.float32)
             room[:, :, : a.context - 1] = mine
             return room
