@@ -15,7 +15,6 @@ from kernbench.pto.results.summary import Summary, occupancy_table, summarise
 from kernbench.pto.results.what_if import find_what_ifs
 from kernbench.runs.explanation import is_long
 from kernbench.runs.files import RunToKeep, tell_energy, write_run
-from kernbench.runs.metrics import run_metrics
 from kernbench.runs.result import RunResult
 from kernbench.units import FS_PER_NS
 
@@ -125,15 +124,14 @@ class GraphResult(RunResult):
 def make_result(outcome: Outcome, rerun: Rerun, figures: Mapping[str, Any], **of_run: Any) -> GraphResult:
     """The result of a finished run; `of_run` is what was asked for and whether it is right, by the names of `RunResult`."""
     summary, session = summarise(outcome), outcome.session
-    metrics = run_metrics(session, ())
     device: Any = GraphDevice(outcome)  # what explains and keeps runs asks for no more
     return GraphResult(
         topology=outcome.device.machine.name,
         latency_ns=outcome.end_fs / FS_PER_NS,
         pe_exec_ns=NS_PER_US * summary.span_us,
         makespan_ns=outcome.end_fs / FS_PER_NS,
-        events=metrics["events"],
-        flit_hops=metrics["flit_hops"],
+        events=session.events,
+        flit_hops=session.flit_hops,
         wall_s=outcome.wall_s,
         achieved_tflops=None,
         achieved_gbs=None,

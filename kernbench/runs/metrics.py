@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class BatchMetrics:
     """
 
     def __init__(self, program: Program, launches: Sequence[Launch], ended: np.ndarray | None = None) -> None:
-        self._machine = program.machine
+        self._program, self._machine = program, program.machine
         self._demand, self._bytes = Demand(program, launches), dma_bytes(program)
         self._launches = launches
         self._execs = [
@@ -39,7 +40,10 @@ class BatchMetrics:
         own = _own_rows(program, launches)
         self._busy = BusyParts(program, own if ended is None else own & ended)
         self._parts = list_parts(self._machine)
-        self._energy = EnergyFigures(program)
+
+    @cached_property
+    def _energy(self) -> EnergyFigures:
+        return EnergyFigures(self._program)
 
     def list_metrics(
         self, runs: Runs, times: BatchTimes | None = None, values: Mapping[str, np.ndarray] | None = None
