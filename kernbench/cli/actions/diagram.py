@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kernbench.atomic_output import write_directory
+from kernbench.cli.commands.diagram import ALL
 from kernbench.cli.names.assignment import read_fields
 from kernbench.cli.output.files import check_directory, show_files
 from kernbench.cli.output.progress import status_line
@@ -16,8 +17,6 @@ from kernbench.machine import load_machine
 from kernbench.machine.families.registry import FAMILIES
 from kernbench.machine.views import find_view, list_views
 from kernbench.report.diagram import draw_view
-
-ALL = "all"
 
 
 def draw_views(

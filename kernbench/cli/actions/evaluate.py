@@ -51,13 +51,13 @@ def run_evaluation(
     files |= write_forms(files, forms)
     if not data_only:
         files |= _draw(name, result.table, out)
-    if not as_json:
-        show(figures_table(rows, found.shown, whole=f"in {name}.parquet"))
-        if found.summary:
-            say(find_part(found.summary)(result.table))
     checked: dict[str, Any] = {"violations": list(result.violations)} if found.check else {}
     if found.summary:
         checked["summary"] = find_part(found.summary)(result.table)
+    if not as_json:
+        show(figures_table(rows, found.shown, whole=f"in {name}.parquet"))
+        if found.summary:
+            say(checked["summary"])
     _report({"evaluation": name, "rows": rows, "files": files, **checked}, as_json)
     if result.violations:
         raise RunError("; ".join(result.violations))
@@ -86,7 +86,6 @@ def _evaluate(
 
 
 def _read(path: Path) -> polars.DataFrame:
-
     try:
         return read_sealed_parquet(path)
     except (OSError, *unreadable()):
@@ -96,7 +95,6 @@ def _read(path: Path) -> polars.DataFrame:
 
 
 def _draw(name: str, table: polars.DataFrame, out: Path) -> dict[str, Any]:
-
     with status_line() as tell:
         tell("drawing the figures")
         return {"figures": [str(path) for path in plot_evaluation(name, table, out)]}

@@ -53,7 +53,6 @@ def fit(
 
 
 def _show(found: FitResult, out: Path | None) -> None:
-
     rows = plural(len(found.measured.rows), "point")
     say(f"{found.topology.stem} fitted to {rows} of {found.measured.file}, {found.runs:,} runs", bold=True)
     if found.figures:

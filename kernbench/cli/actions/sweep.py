@@ -134,7 +134,6 @@ def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:
 
 
 def _announce(plan: Plan) -> None:
-
     grid, total, missing = plan.grid, len(plan.points), len(plan.missing)
     searched = plan.most_points - total
     kept = f", {total - missing:,} already in {plan.directory}" if total > missing and not searched else ""
@@ -161,7 +160,6 @@ def _announce(plan: Plan) -> None:
 def _show(
     result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Path], forms: Sequence[str], as_json: bool
 ) -> None:
-
     plan = result.plan
     with status_line() as tell:
         tell("drawing the results")
@@ -202,7 +200,6 @@ def _show_stopped(plan: Plan) -> None:
 
 
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
-
     if not len(rank_points(table, objectives[0], 1)):
         return
     tables = [best_points(table, objectives)]
@@ -222,7 +219,6 @@ def _summary(
     files: Mapping[str, Path],
     best: list[dict[str, Any]],
 ) -> dict[str, Any]:
-
     plan, unequal = result.plan, find_unequal_work(table, objectives)
     return {
         "sweep": plan.grid.name,

@@ -30,7 +30,6 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
 
     Where only looking is allowed, a sweep that would run files of the user has no trial, and so no figures.
     """
-
     auto = plan.grid.mode == Mode.AUTO
     budget_s = BUDGET_S / 2 if auto else BUDGET_S
     unread = [path for path in note_inputs(plan.grid, plan.inputs) if is_read(Path(path))]

@@ -35,7 +35,6 @@ BESIDE_BAR = 32  # characters: the spinner, the shortest bar, two times and the 
 @contextmanager
 def show_progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
     """Callbacks for finished points and for those under way: they draw a bar; without a terminal the first writes lines."""
-
     console = Console(stderr=True)
     if not plan.missing or not console.is_terminal:
         yield _line_writer(plan), None

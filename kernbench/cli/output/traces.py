@@ -44,5 +44,4 @@ def check_trace(file: Path | None, filters: Sequence[str] = (), kinds: Sequence[
 
 def check_parts(machine: Machine, filters: Sequence[str], kinds: Sequence[str] = ()) -> None:
     """Check that a machine has the parts that filters name; `kinds` as of `check_trace`. Errors: InputError."""
-
     read_filters(filters, kinds or KINDS).check(machine)

@@ -64,7 +64,6 @@ def probe_flows(
     trace_filters: Sequence[str] = (),
 ) -> None:
     """Run flows given as texts or in a file; show and save the results."""
-
     if out is not None:
         check_directory(out)
     check_trace(trace, trace_filters)
@@ -84,7 +83,6 @@ def probe_flows(
 
 
 def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
-
     return parse_flows(texts) if file is None else read_flows(file)
 
 
@@ -96,7 +94,6 @@ def _keep(
     forms: Sequence[str],
     as_json: bool,
 ) -> None:
-
     if out is not None:
         files |= {"flows": str(out / FLOWS), "result": str(out / RESULT)}
     summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()

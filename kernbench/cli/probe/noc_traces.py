@@ -48,7 +48,6 @@ def probe_noc_traces(
     closed_loop: bool,
 ) -> None:
     """Replay traces; show and save the results. Errors: InputError if a trace cannot be replayed, after the others."""
-
     if out is not None:
         check_directory(out)
     announce_compiling()
@@ -79,7 +78,6 @@ def probe_noc_traces(
 
 
 def _keep(found: NocReplays, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str]) -> dict[str, Any]:
-
     if out is None:
         return {}
     files: dict[str, Any] = {"table": str(out / TABLE), "result": str(out / RESULT)}

@@ -53,7 +53,6 @@ def probe_pattern(
     explain: bool,
 ) -> None:
     """Measure a pattern at each load; show the curve (and with `explain` what flits waited for), save it and its plot."""
-
     loads = parse_loads(load)
     out = out or Path("results", f"{Path(topology).stem}-{injection.pattern}")
     check_directory(out)
@@ -73,7 +72,6 @@ def probe_pattern(
 
 
 def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, forms: Sequence[str], as_json: bool) -> None:
-
     files = list_files(out)
     summary: dict[str, Any] = {**curve.to_dict(), "overrides": overrides, "files": files}
 
@@ -112,7 +110,6 @@ def _show_waits(curve: Curve) -> None:
 
 def list_files(out: Path) -> dict[str, str | list[str]]:
     """The files that a pattern leaves in a directory."""
-
     plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
     return {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
 

@@ -51,7 +51,6 @@ def probe_survey(
     topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str], as_json: bool
 ) -> None:
     """Probe a machine with its standard cases. Errors: RunError if an invariant fails, after all results are shown."""
-
     if out is not None:
         check_directory(out)
     machine = load_machine(topology, overrides)
@@ -70,7 +69,6 @@ def probe_survey(
 
 
 def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dict[str, Any]:
-
     if out is None:
         return {}
     plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
@@ -86,7 +84,6 @@ def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dic
 
 
 def _show(survey: Survey) -> None:
-
     runs = f"{len(survey.summary)} cases, {len(survey.measured)} runs of one flow each"
     say(f"probe of {survey.topology}, {survey.mode} mode: {runs}", bold=True)
     for family, same in groupby(survey.summary, lambda one: one.case.family):

@@ -61,7 +61,6 @@ def probe_varied(
 
     With `explain` it says what flits waited for.
     """
-
     field, values = split_vary(vary, overrides)
     loads = parse_loads(load)
     out = out or Path("results", f"{Path(topology).stem}-{injection.pattern}-{field}")
@@ -92,7 +91,6 @@ def _keep(
     forms: Sequence[str],
     as_json: bool,
 ) -> None:
-
     files = list_files(out)
     summary: dict[str, Any] = {
         "field": field,
@@ -143,7 +141,6 @@ def _show(field: str, values: Sequence[str], curves: Sequence[Curve]) -> None:
 
 def _table(field: str, values: Sequence[str], curves: Sequence[Curve]) -> polars.DataFrame:
     """The tables of all curves, with a column of the field."""
-
     tables = [
         curve.table().select(polars.lit(value).alias(field), polars.all())
         for value, curve in zip(values, curves, strict=True)
