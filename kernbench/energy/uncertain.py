@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernbench.energy.bill import find_price
@@ -45,28 +44,18 @@ class TotalRange:
     @classmethod
     def of(cls, value: float, effects: Sequence[Effect]) -> TotalRange:
         """That of a total and the effects of single figures."""
+        from kernbench.machine.sheets.uncertainty import combine  # it loads the checker of sheets
+
         moved = [one for one in effects if (one.at_low, one.at_high) != (value, value)]
         less = [max(value - min(one.at_low, one.at_high), 0) for one in moved]
         more = [max(max(one.at_low, one.at_high) - value, 0) for one in moved]
         moved.sort(key=lambda one: (-abs(one.at_high - one.at_low), one.figure.field))
-        ends = max(value - hypot(*less), 0), value + hypot(*more)
+        ends = combine(value, [(one.at_low, one.at_high) for one in moved])
         return cls(value, *ends, max(value - sum(less), 0), value + sum(more), tuple(moved))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        figures = [
-            {
-                "field": one.figure.field,
-                "value": one.figure.value,
-                "low": one.figure.low,
-                "high": one.figure.high,
-                "unit": one.figure.unit,
-                "source": one.figure.source,
-                "at_low": one.at_low,
-                "at_high": one.at_high,
-            }
-            for one in self.effects
-        ]
+        figures = [{**one.figure.to_dict(), "at_low": one.at_low, "at_high": one.at_high} for one in self.effects]
         return {
             "value": self.value,
             "low": self.low,
@@ -111,7 +100,7 @@ def find_cost_range(machine: Machine) -> TotalRange | None:
 def _range(machine: Machine, value: float, at: Callable[[UncertainFigure, float], float]) -> TotalRange | None:
     if machine.file is None:
         return None
-    from kernbench.machine.sheets.uncertainty import find_uncertain_prices  # it loads the checker of sheets
+    from kernbench.machine.sheets.uncertainty import find_uncertain_prices  # as above
 
     found = find_uncertain_prices(machine.file, machine.overrides).values()
     figures = [one for one in found if one.value or one.field.startswith(TECHNOLOGY)]

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 from kernbench.parts.part import Part
 from kernbench.schema.fields import DefectsPerMm2, Mm, Nm, PjPerByteMm, Usd, UsdPerMm2, WPerMm2
 
+SMALL_NM = 7  # from here down figures of one node follow from those of another
 NODES = (3, 4, 5, 6, 7, 10, 12, 14, 16, 20, 28, 40, 45, 65)  # nm, that figures are published of
 
 
@@ -57,6 +58,3 @@ def scale(figures_nm: int | None, node_nm: int) -> tuple[float, float]:
             f"areas with it from {SMALL_NM} nm down; give figures of {node_nm} nm"
         )
     return (node_nm / figures_nm) ** 0.5, node_nm / figures_nm
-
-
-SMALL_NM = 7

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,15 +36,9 @@ class Effect:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        one = self.figure
         return {
-            "field": one.field,
-            "value": one.value,
-            "low": one.low,
-            "high": one.high,
-            "unit": one.unit,
-            "source": one.source,
-            "stated": one.ranged,
+            **self.figure.to_dict(),
+            "stated": self.figure.ranged,
             "latency_at_low_ns": self.at_low_ns,
             "latency_at_high_ns": self.at_high_ns,
         }
@@ -97,13 +90,6 @@ class ErrorBars:
         }
 
 
-def combine(latency: float, ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The error bar of a latency: its low and high end, by the latencies at both ends of each figure."""
-    less = hypot(*(max(latency - min(pair), 0) for pair in ends))
-    more = hypot(*(max(max(pair) - latency, 0) for pair in ends))
-    return max(latency - less, 0), latency + more
-
-
 def find_error_bars(
     session: Session,
     launches: Sequence[Launch],
@@ -117,7 +103,7 @@ def find_error_bars(
     machine, program = session.machine, session.program.settled()
     if machine.file is None:
         return None
-    from kernbench.machine.sheets.uncertainty import uncertain_of  # it loads the checker of sheets
+    from kernbench.machine.sheets.uncertainty import combine, uncertain_of  # it loads the checker of sheets
 
     uncertain = uncertain_of(machine)
     varied = [one for name, one in uncertain.items() if name in used_fields(program)]

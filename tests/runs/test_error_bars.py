@@ -6,8 +6,8 @@ import pytest
 
 from kernbench.frontends.run import run_bench
 from kernbench.machine.sheets.field_values import show_topology
-from kernbench.machine.sheets.uncertainty import find_uncertain, is_price
-from kernbench.runs.error_bars import combine, find_error_bars
+from kernbench.machine.sheets.uncertainty import combine, find_uncertain, is_price
+from kernbench.runs.error_bars import find_error_bars
 from tests.machine.ranged import write_ranged
 
 BENCH = ("gemm-single-pe", {"M": 32, "K": 32, "N": 32})

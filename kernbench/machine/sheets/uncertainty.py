@@ -6,10 +6,11 @@ published it, and it may be a fifth less or more. What somebody sets for a run i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import hypot
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernbench.machine.sheets.field_values import FieldValue, show_topology
 
@@ -33,10 +34,32 @@ class UncertainFigure:
     source: str
     ranged: bool  # whether the ends are stated; else they are SHARE below and above
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "field": self.field,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "unit": self.unit,
+            "source": self.source,
+        }
+
     @property
     def shown_range(self) -> str:
         """Its ends in words."""
         return f"{self.low:.6g} … {self.high:.6g} {self.unit}".rstrip() if self.ranged else f"± {SHARE:.0%}"
+
+
+def combine(value: float, ends: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """The error bar of what follows from figures: its low and high end, by what it is at both ends of each figure.
+
+    Errors are taken as independent: what is lost and gained is combined by the root of the sum of squares.
+    """
+    pairs = list(ends)
+    less = hypot(*(max(value - min(pair), 0) for pair in pairs))
+    more = hypot(*(max(max(pair) - value, 0) for pair in pairs))
+    return max(value - less, 0), value + more
 
 
 def find_uncertain(topology: str | Path, overrides: Mapping[str, object] | None = None) -> dict[str, UncertainFigure]:

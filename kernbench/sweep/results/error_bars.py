@@ -16,9 +16,8 @@ import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.machine.sheets.uncertainty import UncertainFigure, uncertain_of
+from kernbench.machine.sheets.uncertainty import UncertainFigure, combine, uncertain_of
 from kernbench.modes import EVENT_MODES
-from kernbench.runs.error_bars import combine
 from kernbench.runs.repetitions import used_fields
 from kernbench.sweep.design.design import UNSET, Design
 from kernbench.sweep.design.points import Points
