@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FLOP = "flop"  # a figure of 0 fs, which counts the flop of products on an engine that is dropped in
 
+MANY_ROWS = 1 << 24
+
 Terms = tuple[tuple[str, float], ...]  # figures of the machine, each with its amount
 Plan = Callable[[int, int, int], "tuple[np.ndarray, np.ndarray]"]  # the type of `Costs.plan`
 
@@ -41,8 +43,17 @@ def plan_tiles(m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def tile_tflops(machine: Machine, bits: int) -> float:
     """What a PE's matrix engine, whatever it is, does of the machine's own tiles."""
+    return _find_tflops(machine, bits, int(machine.figures["pe.tile_m"]))
+
+
+def peak_tflops(machine: Machine, bits: int) -> float:
+    """What a PE's matrix engine, whatever it is, does of tiles with so many rows that its start and end do not count."""
+    return _find_tflops(machine, bits, MANY_ROWS)
+
+
+def _find_tflops(machine: Machine, bits: int, m: int) -> float:
     figures = machine.figures
-    m, k, n = (int(figures[f"pe.tile_{axis}"]) for axis in "mkn")
+    k, n = (int(figures[f"pe.tile_{axis}"]) for axis in "kn")
     tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, bits))
     return 2 * m * k * n / tile_fs * 1e3
 

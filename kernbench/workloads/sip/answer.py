@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kernbench.machine.costs import peak_tflops
 from kernbench.units import FS_PER_NS
 from kernbench.workloads.memory import Memory
 from kernbench.workloads.operators import Operator, list_operators, sum_least
@@ -33,6 +34,9 @@ _DOES = {
 NOT_MODELLED = ("the choice of the next token from the logits", "requests that wait, come and go")
 
 
+TFLOPS_PER_FLOP_FS = 1e3  # a flop a femtosecond is 1,000 TFLOPS
+
+
 class Peak(NamedTuple):
     """Of a SIP: what its matrix engines and its HBM can do in a femtosecond, and the bytes that it holds."""
 
@@ -49,7 +53,7 @@ def find_peak(machine: Machine, bits: int) -> Peak:
     fs_per_flit = int(machine.stations.fs_per_flit[memory.first_station])
     engines = int(machine.server_slots[places.pe(0, 0, 0).gemm_server])
     return Peak(
-        pes * engines / machine.figures[f"pe_gemm.flop_{bits}"],
+        pes * engines * peak_tflops(machine, bits) / TFLOPS_PER_FLOP_FS,
         pes * memory.stripes * machine.flit_bytes / fs_per_flit,
         pes * int(machine.figures["hbm.slice_bytes"]),
     )
