@@ -47,4 +47,5 @@ FRONT_END = FrontEnd(
     folder=KIND,
     options=frozenset({"op_limit"}),
     suffixes=(".json",),
+    pictures="kernbench.report.figures.network_roofline",
 )

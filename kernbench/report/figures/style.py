@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -96,16 +97,28 @@ def new_panels(count: int, *, most: int = PANELS, height: float = ROW, **shared:
 
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Lay a figure out and write `stem`.svg and `stem`.png, without dates; returns their paths."""
+    _lay_out(figure)
+    paths = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
+    write_whole(paths[0], lambda file: _write_svg(figure, file))
+    write_whole(paths[1], lambda file: figure.savefig(file, metadata={"Software": None}))
+    return paths
+
+
+def to_svg(figure: Figure) -> str:
+    """Lay a figure out; returns its SVG, without dates."""
+    _lay_out(figure)
+    drawn = StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
+    return with_titles(drawn.getvalue())
+
+
+def _lay_out(figure: Figure) -> None:
     from matplotlib.text import Text
 
     for artist in figure.findobj(Text):
         assert isinstance(artist, Text)
         artist.set_text(drawable(artist.get_text()))
     settle(figure)
-    paths = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
-    write_whole(paths[0], lambda file: _write_svg(figure, file))
-    write_whole(paths[1], lambda file: figure.savefig(file, metadata={"Software": None}))
-    return paths
 
 
 def _write_svg(figure: Figure, path: Path) -> None:

@@ -95,6 +95,8 @@ def tell_step(
         "replicas": step.replicas,
         "memory_bytes": {"weights": memory.weights, "cache": memory.cache, "activations": memory.activations},
         "sip_bytes": peak.held,
+        "peak_tflops": peak.flops_fs * TFLOPS_PER_FLOP_FS,
+        "peak_gbs": peak.bytes_fs * FS_PER_NS,
         "step_fs": total_fs,
         "step_ns": step_ns,
         "user_tokens_s": 1e9 / step_ns,
