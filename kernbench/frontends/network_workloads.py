@@ -164,8 +164,8 @@ class NetworkWorkload(BenchWorkload):
 
         session = result.device.session
         launches = [launch for launch in result.launches if launch.message.sip == 0]
-        times = time_marks(self.marks, launches, session.op_issue_fs, session.op_end_fs)
-        told = tell_step(plan, step, memory, peak, self.marks, times)
+        spans = time_marks(self.marks, launches, session.op_issue_fs, session.op_end_fs)
+        told = tell_step(plan, step, memory, peak, self.marks, spans)
         return replace(result, network={**told, **tell_energy(result, told, self.marks)})
 
     def check_family(self, topology: str, family: str) -> None:

@@ -307,7 +307,7 @@ class RunResult:
 
         if self.binding is not None:
             raise InputError("analytic mode has no events to trace; use mode hybrid")
-        write_trace(self.device.session, self.launches, Path(path), filters)
+        write_trace(self.device.session, self.launches, Path(path), filters, self.network)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: everything but the op log."""

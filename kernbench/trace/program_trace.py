@@ -7,7 +7,7 @@ cause is noted, a flow leads from it to what waited for it in another thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,11 +38,7 @@ if TYPE_CHECKING:
     from kernbench.oplog.critical import Piece
     from kernbench.program.program import Program
 
-CRITICAL_PATH, LAUNCHES, START = (
-    "critical path",
-    "launches",
-    "start",
-)  # its tracks; Perfetto counts from its first event
+CRITICAL_PATH, START = "critical path", "start"  # its tracks; Perfetto counts from its first event
 DATA, TRANSFER = "data", "transfer"  # the slice of a transfer's data, and the category of what belongs to transfers
 EVERYTHING = TraceFilter()
 ROWS = 1 << 15  # of the op log that are in memory as slices at once
@@ -64,7 +60,7 @@ class RunToTrace(NamedTuple):
     times: Times
     end_fs: int
     path: Sequence[Piece] = ()  # its critical path
-    launches: Sequence[Span] = ()
+    spans: Mapping[str, Sequence[Span]] = {}  # of the whole run, by the name of their track, such as its launches
     levels: Sequence[Level] = ()
 
 
@@ -201,7 +197,7 @@ def trace_transfers(
 
 
 def _trace_whole_run(run: RunToTrace, chosen: TraceFilter, tracks: TrackTable) -> polars.DataFrame:
-    """The critical path, the launches, and the start of the run, which is there whatever is chosen."""
+    """The critical path, the spans, and the start of the run, which is there whatever is chosen."""
     import polars
 
     process = tracks.find(RUN, PROCESS)
@@ -213,8 +209,8 @@ def _trace_whole_run(run: RunToTrace, chosen: TraceFilter, tracks: TrackTable) -
         spent = ", ".join(f"{kind} {format_ns(fs)}" for kind, fs in piece.spent_fs.items())
         row = _whole(tracks.find(CRITICAL_PATH, SLICES, process), span, PATH)
         rows.append(row | {"part": piece.part or None, "spent": spent})
-    launches = run.launches if not chosen.parts and "control" in chosen.kinds else ()
-    rows += [_whole(tracks.find(LAUNCHES, SLICES, process), span, "launch") for span in launches]
+    spans: Mapping[str, Sequence[Span]] = run.spans if not chosen.parts and "control" in chosen.kinds else {}
+    rows += [_whole(tracks.find(name, SLICES, process), span, "launch") for name, own in spans.items() for span in own]
     numbers: dict[str, Any] = dict.fromkeys(("track", "start_fs", "end_fs", "within"), polars.Int64)
     texts: dict[str, Any] = dict.fromkeys(("name", "category", "part", "spent"), polars.String)
     found = polars.DataFrame(rows, schema=numbers | texts)

@@ -60,9 +60,9 @@ def find_peak(machine: Machine, bits: int) -> Peak:
 
 
 def tell_step(
-    plan: Plan, step: Step, memory: Memory, peak: Peak, marks: Sequence[Mark], times_fs: Sequence[int]
+    plan: Plan, step: Step, memory: Memory, peak: Peak, marks: Sequence[Mark], spans_fs: Sequence[tuple[int, int]]
 ) -> dict[str, Any]:
-    """The answer in JSON's types; `times_fs` is the time of each mark. A layer counts for all of its kind."""
+    """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind."""
     network = plan.network
     least = list_operators(network, step)
     counts = {f"layer {at}": plan.count(kind) for at, kind in plan.list_layers()}
@@ -70,15 +70,15 @@ def tell_step(
     rows = [
         _tell_operator(
             mark,
-            fs,
+            span,
             counts.get(mark.section, 1),
             [one for one in least if one.layer == kinds.get(mark.section)],
             step,
             peak,
         )
-        for mark, fs in zip(marks, times_fs, strict=True)
+        for mark, span in zip(marks, spans_fs, strict=True)
     ]
-    total_fs = sum(fs * counts.get(mark.section, 1) for mark, fs in zip(marks, times_fs, strict=True))
+    total_fs = sum(row["times"] * (row["end_fs"] - row["start_fs"]) for row in rows)
     whole = sum_least(least)
     least_fs = max(whole.flops / peak.flops_fs, whole.bytes / peak.bytes_fs) / step.tensor
     step_ns = total_fs / FS_PER_NS
@@ -112,16 +112,18 @@ def tell_step(
 
 def time_marks(
     marks: Sequence[Mark], launches: Sequence[Launch], issue_fs: np.ndarray, end_fs: np.ndarray
-) -> list[int]:
-    """The time of each mark, of the launches of one SIP: from its first launch leaving the host to the next mark's."""
+) -> list[tuple[int, int]]:
+    """The start and end of each mark, of the launches of one SIP: from its first launch leaving the host to the next mark's."""
     begins = [launches[mark.first].left_fs(issue_fs) for mark in marks]
     ends = [*begins[1:], launches[-1].back_fs(end_fs)]
-    return [end - begin for begin, end in zip(begins, ends, strict=True)]
+    return list(zip(begins, ends, strict=True))
 
 
 def _tell_operator(
-    mark: Mark, fs: int, times: int, least: Sequence[Operator], step: Step, peak: Peak
+    mark: Mark, span_fs: tuple[int, int], times: int, least: Sequence[Operator], step: Step, peak: Peak
 ) -> Mapping[str, Any]:
+    start_fs, end_fs = span_fs
+    fs = end_fs - start_fs
     done = [one for one in least if one.name in _DOES.get(mark.operator, ())]
     flops = sum(one.flops for one in done) / step.tensor
     moved = sum(one.bytes for one in done) / step.tensor
@@ -131,6 +133,8 @@ def _tell_operator(
         "section": mark.section,
         "operator": mark.operator,
         "times": times,
+        "start_fs": start_fs,
+        "end_fs": end_fs,
         "ns": fs / FS_PER_NS,
         "flops": flops,
         "bytes": moved,

@@ -103,8 +103,8 @@ def times(found: Any, marks: list[Mark]) -> dict[str, list[int]]:
     launches = [launch for launch in found["launches"] if launch.message.sip == 0]
     each = time_marks(marks, launches, session.op_issue_fs, session.op_end_fs)
     sections: dict[str, list[int]] = {}
-    for mark, fs in zip(marks, each, strict=True):
-        sections.setdefault(mark.section, []).append(fs)
+    for mark, (start_fs, end_fs) in zip(marks, each, strict=True):
+        sections.setdefault(mark.section, []).append(end_fs - start_fs)
     return sections
 
 
