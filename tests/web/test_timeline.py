@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-NO_PATH_PX, GROUP_PX = 58, 24
+NO_PATH_PX, GROUP_PX, LAYER_PX = 58, 24, 18
 LONG_NS = 20_000
 
 
@@ -67,12 +67,28 @@ def tiled() -> list[tuple[str, int, int, str]]:
     return [("a.cpu", 0, LONG_NS, "composite"), ("a.gemm", LONG_NS // 2, LONG_NS, "tile")]
 
 
+def write_network(directory: Path) -> Path:
+    """A run whose result tells of two layers, each with two operators of a quarter of the time."""
+    write_log(directory, tiled())
+    quarter = LONG_NS * 10**6 // 4
+    names = [("layer 0", "q, k, v"), ("layer 0", "o"), ("layer 1", "q, k, v"), ("layer 1", "o")]
+    rows = [
+        {"section": section, "operator": name, "times": 3, "start_fs": at * quarter, "end_fs": (at + 1) * quarter}
+        | {"bound": "memory", "share_of_peak": 0.5}
+        for at, (section, name) in enumerate(names)
+    ]
+    result = json.loads((directory / RESULT).read_text())
+    (directory / RESULT).write_text(json.dumps({**result, "network": {"operators": rows}}))
+    return directory
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("runs")
     ran, made, none = write_run(folder / "ran"), write_log(folder / "made", stacked()), write_log(folder / "none", [])
     tiles = write_log(folder / "tiles", tiled())
-    with make_server(Sources([str(path) for path in (ran, made, none, tiles)])) as server:
+    network = write_network(folder / "network")
+    with make_server(Sources([str(path) for path in (ran, made, none, tiles, network)])) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -155,6 +171,26 @@ def test_a_composite_in_flight_stands_apart_and_in_no_sum(page: Page, address: s
     assert group_after > 10
     row = page.get_by_label("Operations of the run").locator("tr", has_text="composite")
     assert row.locator("td").all_inner_texts() == ["1", "in flight", "20 µs"]
+
+
+def test_layers_and_operators_stand_above_the_rows_and_a_click_zooms_to_one(page: Page, address: str) -> None:
+    box = open_timeline(page, address, "network", f"time=0..{LONG_NS}")
+    top = box["y"] + NO_PATH_PX
+    page.mouse.move(box["x"] + 0.4 * box["width"], top + 1.5 * LAYER_PX)
+    tip = page.locator(".hover.tip")
+    tip.get_by_text("50.0 % of the peak of memory").wait_for()
+    assert tip.locator("strong").inner_text() == "o"
+    page.mouse.click(box["x"] + 0.6 * box["width"], top + 0.5 * LAYER_PX)
+    page.wait_for_url(lambda url: f"time=0..{LONG_NS}" not in url)
+    start, end = window(page)
+    assert start == pytest.approx(LONG_NS / 2, abs=LONG_NS / 20)
+    assert end == pytest.approx(LONG_NS, abs=LONG_NS / 20)
+    assert page.get_by_text("operators", exact=True).is_visible()
+
+
+def test_a_run_of_no_network_has_no_lines_of_layers(page: Page, address: str) -> None:
+    open_timeline(page, address, "made")
+    assert page.get_by_text("operators", exact=True).count() == 0
 
 
 def test_wheel_keys_and_drags_move_the_window_that_the_address_names(page: Page, address: str) -> None:

@@ -8,6 +8,7 @@ import type { Everything } from "./timeline_shown";
 import type { Hit, Stage } from "./timeline_stage";
 import { roomAround } from "./timeline_time";
 
+const LAYER_ROOM = 0.02; // of a layer, beside it
 const [SEEN, FILLED, AROUND] = [0.004, 0.9, 12]; // shares of the window: too small to see, too wide; lengths around a slice
 
 export interface Context {
@@ -96,6 +97,7 @@ export function makeActs({ data, path, shown, settings, stage, cursor, setCursor
       if (under) setCursor(under.branch.id);
       if (hit?.what === "slice") selectRow(slices.row[hit.place]!, false);
       else if (hit?.what === "arrow") selectRow(hit.row);
+      else if (hit?.what === "layer") stage.look(roomAround(hit.span, LAYER_ROOM), true);
       else if (hit?.what === "path") {
         const step = path!.steps[path!.slices.row[hit.place]!]!;
         if (step.row >= 0) selectRow(step.row);

@@ -1,18 +1,24 @@
-// What stays above the rows of the timeline: an overview of the whole run, the ruler and the critical path; and times that are
-// marked over all of it.
+// What stays above the rows of the timeline: an overview of the whole run, the ruler, the layers of a network and the critical
+// path; and times that are marked over all of it.
 import { drawStrip, type Line } from "./timeline_density";
+import { drawLayers, LAYERS_PX } from "./timeline_layers";
 import type { Pixels } from "./timeline_pixels";
 import { drawWide, outline, xOf, type Frame, type Scene, type Wide } from "./timeline_scene";
 import { seek, type Slices } from "./timeline_slices";
 import { formatTick, formatTime, stepOf } from "./timeline_time";
 
 export const [OVERVIEW_PX, RULER_PX, PATH_PX] = [34, 24, 23];
-const PATH_TOP = OVERVIEW_PX + RULER_PX + 2;
+const RULER_END = OVERVIEW_PX + RULER_PX;
 const LABEL_PX = 22; // of a step of the path that has a name
 
 /** The height of what stays above the rows. */
-export function headOf(path: boolean): number {
-  return OVERVIEW_PX + RULER_PX + (path ? PATH_PX : 0);
+export function headOf(path: boolean, layers: boolean): number {
+  return RULER_END + (layers ? LAYERS_PX : 0) + (path ? PATH_PX : 0);
+}
+
+/** The top of the critical path, which ends what stays above. */
+function pathTop({ head }: Frame): number {
+  return head - PATH_PX + 2;
 }
 
 /** Write the pixels of the overview and the critical path. Returns the steps of the path that have room for a name. */
@@ -22,26 +28,28 @@ export function paintHead(pixels: Pixels, line: Line, { frame, whole, window, sl
   pixels.stack(device(4), device(OVERVIEW_PX - 2), all.over(whole, pixels.width), shades.tints, all.most);
   if (!path || !pathShades || !path.count) return [];
   const wide: Wide[] = [];
+  const top = pathTop(frame);
   line.begin(pixels.width);
   drawStrip(line, path, 0, window, pathShades, LABEL_PX * frame.ratio, (place, left, right) =>
-    wide.push({ place, left: left / frame.ratio, right: right / frame.ratio, top: PATH_TOP, height: PATH_PX - 6, slices: path }),
+    wide.push({ place, left: left / frame.ratio, right: right / frame.ratio, top, height: PATH_PX - 6, slices: path }),
   );
-  pixels.stretch(device(PATH_TOP), device(PATH_TOP + PATH_PX - 6), line.shares, line.shades, pathShades.tints);
+  pixels.stretch(device(top), device(top + PATH_PX - 6), line.shares, line.shades, pathShades.tints);
   return wide;
 }
 
-/** Overview, ruler and critical path, which stay while rows scroll. */
+/** Overview, ruler, layers and critical path, which stay while rows scroll. */
 export function drawHead(g: CanvasRenderingContext2D, scene: Scene, pathWide: readonly Wide[]): void {
-  const { frame, tones, window, path, pathHovered } = scene;
+  const { frame, tones, window, layers, path, pathHovered } = scene;
+  if (layers) drawLayers(g, layers, RULER_END, scene);
   drawWide(g, scene, pathWide);
-  if (frame.head > PATH_TOP) {
+  if (path) {
     g.fillStyle = tones.critical;
     g.fillRect(0, frame.head - 3, frame.width, 1.5);
   }
   if (path && pathHovered !== null) {
     const left = xOf(path.start[pathHovered]!, window, frame.width);
     const right = xOf(path.end[pathHovered]!, window, frame.width);
-    outline(g, new DOMRect(left, PATH_TOP, right - left, PATH_PX - 6), tones.near, { ...frame, head: 0 });
+    outline(g, new DOMRect(left, pathTop(frame), right - left, PATH_PX - 6), tones.near, { ...frame, head: 0 });
   }
   drawOverviewWindow(g, scene);
   drawRuler(g, scene);

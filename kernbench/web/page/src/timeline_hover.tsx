@@ -3,6 +3,7 @@ import type { Details } from "./run_data";
 import type { TimelineData, TimelineMore } from "./timeline";
 import { sayCounter } from "./timeline_counters";
 import type { Density } from "./timeline_density";
+import { sayLayer } from "./timeline_layers";
 import type { CriticalPath } from "./timeline_path";
 import type { Row } from "./timeline_rows";
 import type { Slices } from "./timeline_slices";
@@ -38,6 +39,7 @@ export function sayHit({ slices, names: tracks }: TimelineData, { path, details 
     const place = slices.place[hit.row]!;
     return { title: `to ${slices.names[slices.name[place]!]}`, lines: sayOperation(slices, tracks, details, place) };
   }
+  if (hit.what === "layer") return { title: hit.span.name, lines: sayLayer(hit.span) };
   if (hit.what === "path") return path && { title: path.slices.names[path.slices.name[hit.place]!]!, lines: sayStep(path, hit.place) };
   const row = rows[hit.row];
   if (!row) return null;

@@ -2,6 +2,7 @@
 import type { Arrow } from "./timeline_arrows";
 import type { Density, Shades } from "./timeline_density";
 import type { Labels } from "./timeline_labels";
+import type { Layers, LayerSpan } from "./timeline_layers";
 import type { Row } from "./timeline_rows";
 import { IN_FLIGHT, type Slices } from "./timeline_slices";
 import type { Window } from "./timeline_time";
@@ -14,12 +15,13 @@ export interface Frame {
   width: number;
   height: number;
   ratio: number; // device pixels in a px
-  head: number; // height of overview, ruler and path
+  head: number; // height of overview, ruler, layers and path
 }
 
 export interface Scene {
   slices: Slices;
   issue: Float64Array | null; // of each row of the op log; null until it is known
+  layers: Layers | null;
   path: Slices | null;
   critical: Uint32Array; // places on the critical path
   rows: readonly Row[];
@@ -35,6 +37,7 @@ export interface Scene {
   frame: Frame;
   boxes: readonly [DOMRect, string][]; // slices that are marked, each with its tone
   selectedTrack: number | null;
+  layerHovered: LayerSpan | null;
   pathHovered: number | null;
   arrows: readonly Arrow[];
   arrowHovered: number | null;

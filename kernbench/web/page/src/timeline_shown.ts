@@ -4,6 +4,7 @@ import type { RunRow } from "./api";
 import type { TimelineData, TimelineMore } from "./timeline";
 import { COUNTERS } from "./timeline_counters";
 import { indexIn, linksOf, nodeOf, nodesByName, trackAt } from "./timeline_links";
+import { readLayers } from "./timeline_layers";
 import { growTree, layOut, writeFolds, type Branch, type Folds } from "./timeline_rows";
 import { findRows, readSearch, shade } from "./timeline_search";
 import type { TimelineSettings } from "./timeline_settings";
@@ -99,6 +100,7 @@ export function useShown(data: TimelineData, more: TimelineMore, settings: Timel
     rows,
     shades,
     issue: more.details?.issue ?? null,
+    layers: useMemo(() => readLayers(run.about), [run]),
     path: more.path?.slices ?? null,
     pathShades,
     critical: more.path?.places ?? NONE,

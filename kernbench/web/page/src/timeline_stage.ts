@@ -5,6 +5,7 @@ import { arrowAt, type Arrow } from "./timeline_arrows";
 import { boxOf, drawTimeline } from "./timeline_draw";
 import { OVERVIEW_PX, pathAt, RULER_PX } from "./timeline_head";
 import { Labels } from "./timeline_labels";
+import { layerAt, LAYERS_PX, type Layers, type LayerSpan } from "./timeline_layers";
 import { Pixels } from "./timeline_pixels";
 import { rowAt, rowsOf, type Row } from "./timeline_rows";
 import { xOf, type Frame, type Scene } from "./timeline_scene";
@@ -15,6 +16,7 @@ import type { TimelineTones } from "./timeline_tones";
 /** What is under the pointer, which is at x and y px of the canvas. */
 export type Hit = { x: number; y: number } & (
   | { what: "slice"; place: number }
+  | { what: "layer"; span: LayerSpan }
   | { what: "path"; place: number }
   | { what: "group"; row: number; time: number }
   | { what: "arrow"; row: number }
@@ -32,6 +34,7 @@ export interface Shown {
   rows: readonly Row[];
   issue: Float64Array | null; // of each row of the op log; null until it is known
   shades: Shades;
+  layers: Layers | null;
   path: Slices | null;
   pathShades: Shades | null;
   critical: Uint32Array; // places on the critical path
@@ -212,6 +215,7 @@ export class Stage {
       labels: this.labels,
       arrows: this.arrows,
       boxes: this.boxes(frame, scroll),
+      layerHovered: this.hit?.what === "layer" ? this.hit.span : null,
       pathHovered: this.hit?.what === "path" ? this.hit.place : null,
       arrowHovered: this.hit?.what === "arrow" ? this.arrows.findIndex(({ row }) => row === (this.hit as { row: number }).row) : null,
       pointer: this.pointer && !this.drag ? this.timeAt(this.pointer.x) : null,
@@ -250,6 +254,11 @@ export class Stage {
     const shown = this.shown;
     if (!shown || y < OVERVIEW_PX + RULER_PX) return null;
     const time = this.timeAt(x);
+    const fromRuler = y - OVERVIEW_PX - RULER_PX;
+    if (shown.layers && fromRuler < LAYERS_PX) {
+      const span = layerAt(shown.layers, time, fromRuler);
+      return span && { x, y, what: "layer", span };
+    }
     if (y < this.head) {
       const place = shown.path ? pathAt(shown.path, time) : null;
       return place === null ? null : { x, y, what: "path", place };

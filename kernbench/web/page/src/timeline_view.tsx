@@ -53,7 +53,7 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const stage = useRef<Stage | null>(null);
-  const head = headOf(!run.about.missing["path"]);
+  const head = headOf(!run.about.missing["path"], shown.layers !== null);
   const acts = useRef<Acts | null>(null);
   const written = useRef<Window | null>(null); // the window that the address has from here; by now another may be seen
 
@@ -137,6 +137,8 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
           <div class="corner" aria-hidden="true" style={{ height: `${head}px` }}>
             <span>whole run</span>
             <span>time</span>
+            {shown.layers && <span class="layer">layers</span>}
+            {shown.layers && <span class="layer">operators</span>}
             {!run.about.missing["path"] && <span class="critical">critical path</span>}
           </div>
           {tip && canvas.current && <Hover {...tip} x={hover.hit!.x} y={hover.hit!.y} box={canvas.current} />}
