@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import part_of
-from kernbench.workloads.kernels.layout import find_tile, own_rows
+from kernbench.workloads.kernels.layout import Tile, find_tile, own_rows
 from kernbench.workloads.kernels.linear import narrow
 
 
@@ -26,6 +26,7 @@ class Decode(NamedTuple):
     dtype: str  # of activations
     cache_dtype: str
     eps: float
+    tile: Tile  # the machine's own
 
     @property
     def pairs(self) -> int:
@@ -84,7 +85,7 @@ def _attend_unit(
     at = unit * a.part * a.size * itemsize(a.cache_dtype)
     keys = tl.ref(cache[0] + at, (count, a.size), a.cache_dtype)
     size = itemsize(a.cache_dtype)
-    tile = find_tile(count, a.size, a.group, size, "a")
+    tile = find_tile(Tile(count, a.size, a.group), size, "a", a.tile)
     job = tl.composite("gemm", keys, tl.trans(query), out_dtype="f32", tile_shape=tile)
     tl.wait(job)
     largest = tl.max(job.out, axis=0)
@@ -92,7 +93,7 @@ def _attend_unit(
     total = tl.sum(weights, axis=0)
     values = tl.ref(cache[1] + at, (count, a.size), a.cache_dtype)
     over = [{"op": "mul", "operand": tl.trans(1.0 / total)}]
-    tile = find_tile(a.group, count, a.size, size, "b")
+    tile = find_tile(Tile(a.group, count, a.size), size, "b", a.tile)
     mean = tl.composite("gemm", tl.trans(weights), values, out_dtype=a.dtype, epilogue=over, tile_shape=tile)
     tl.wait(mean)
     tl.store(out_ptr + unit * a.group * a.size * itemsize(a.dtype), mean.out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernbench.host.memory.placement import DPPolicy, part_of
 
@@ -25,10 +25,24 @@ def rows_in_cube(tl: Any, rows: int) -> tuple[int, int]:
     return part_of((0, rows), tl.program_id(PES), tl.num_programs(PES))
 
 
-def find_tile(rows: int, inner: int, cols: int, itemsize: int, streamed: str) -> tuple[int, int, int]:
-    """The tile (rows, inner, cols) of a product whose operand "a" or "b" streams: whole in the outer axis, in long reads."""
-    outer = rows if streamed == "a" else cols
-    deep = max(1, TILE_BYTES // (min(outer, WIDE) * itemsize))
-    if streamed == "a" and inner <= deep:
-        return min(rows, deep * min(outer, WIDE) // inner or 1), inner, cols
-    return min(rows, WIDE), min(inner, deep), min(cols, WIDE)
+class Tile(NamedTuple):
+    """The tile (m, k, n) of a product."""
+
+    m: int
+    k: int
+    n: int
+
+
+def find_tile(sizes: Tile, itemsize: int, streamed: str, own: Tile) -> Tile:
+    """The tile of a product of such sizes whose operand "a" or "b" streams.
+
+    Its reads are long beside the time until their first byte comes, and it is no less than the machine's `own` tile, which
+    fills the engine.
+    """
+    m, k, n = sizes
+    wide = Tile(max(WIDE, own.m), own.k, max(WIDE, own.n))
+    outer = min(m, wide.m) if streamed == "a" else min(n, wide.n)
+    deep = max(1, TILE_BYTES // (outer * itemsize), own.k)
+    if streamed == "a" and k <= deep:
+        return Tile(min(m, max(wide.m, TILE_BYTES // (k * itemsize))), k, n)
+    return Tile(min(m, wide.m), min(k, deep), min(n, wide.n))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import part_of
-from kernbench.workloads.kernels.layout import CUBES, PES, find_tile, own_rows, rows_in_cube
+from kernbench.workloads.kernels.layout import CUBES, PES, own_rows, rows_in_cube
 
 BLOCK_BYTES = 48 << 10  # of results in f32 at a time, of which scratch holds some twenty
 
@@ -49,6 +49,7 @@ def multiply(
     normal: tuple[int, int, int] | None,
     sizes: tuple[int, int, int],
     types: tuple[str, str],
+    tile: tuple[int, int, int],
     tl: Any,
 ) -> None:
     """The parts of y (out, tokens) = w (out, features) x (features, tokens), of one weight or of several that read one x.
@@ -67,7 +68,6 @@ def multiply(
         if top < bottom:
             shape = (bottom - top, end - first)
             at = (top * s.features + shape[0] * first) * itemsize(types[0])
-            tile = find_tile(*shape, s.tokens, itemsize(types[0]), "a")
             weight, place = tl.ref(w_ptr + at, shape, types[0]), _part_of(tl, s, tl.program_id(PES))
             tl.composite("gemm", weight, x, part_ptr + place * itemsize(dtype), out_dtype=dtype, tile_shape=tile)
     tl.wait()

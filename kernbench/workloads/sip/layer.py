@@ -137,7 +137,7 @@ def find_sizes(rank: Rank, heads: Heads, kind: LayerKind) -> Decode:
     splits = min(context, max(1, pes // pairs, -(-context // most)))
     splits = -(-context // -(-context // splits))  # none is empty
     cache = step.types.cache
-    return Decode(part.count, keys, group, heads.size, context, splits, rank.dtype, cache, EPS)
+    return Decode(part.count, keys, group, heads.size, context, splits, rank.dtype, cache, EPS, rank.own_tile)
 
 
 def draw_cache(rank: Rank, place: str, name: str, heads: Heads, context: int) -> np.ndarray:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import DPPolicy
 from kernbench.workloads.architecture import Architecture
-from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, ROWS_AND_COLUMNS
+from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, ROWS_AND_COLUMNS, Tile, find_tile
 from kernbench.workloads.kernels.linear import finish, multiply, rows_of_parts
 from kernbench.workloads.kernels.spread import add, spread
 from kernbench.workloads.numbers import EPS, Numbers
@@ -152,12 +153,24 @@ class Rank:
         sizes, norm = (one.rows, one.features, self.tokens), one.norm
         weights, parts = (tuple(getattr(each, of) for each in projections) for of in ("weight", "parts"))
         normal = None if norm is None else (norm.weight, *self.sums)
-        self.torch.launch(name, multiply, x, weights, parts, normal, sizes, self.types)
+        self.torch.launch(name, multiply, x, weights, parts, normal, sizes, self.types, self.tile(one))
         ended = None
         if norm is not None:
             ended = (*self.sums, one.features, EPS, one.shift if one.shift is not None else 0)
         extras = (one.bias, activation, residual)
         self.torch.launch(f"{name}_sum", finish, parts, y, sizes, self.types, ended, extras)
+
+    def tile(self, one: Projection) -> Tile:
+        """The tile of a projection's product on a PE, whose weight streams."""
+        torch = self.torch
+        rows, features = -(-one.rows // torch.cubes_per_sip), -(-one.features // torch.pes_per_cube)
+        return find_tile(Tile(rows, features, self.tokens), itemsize(self.types[0]), "a", self.own_tile)
+
+    @property
+    def own_tile(self) -> Tile:
+        """The machine's own tile."""
+        figures = self.torch.driven.machine.figures
+        return Tile(*(int(figures[f"pe.tile_{axis}"]) for axis in "mkn"))
 
     @property
     def types(self) -> tuple[str, str]:
