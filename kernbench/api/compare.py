@@ -16,7 +16,8 @@ Comparable = str | Path | RunResult | SweepResult | EvaluationResult
 def compare(a: Comparable, b: Comparable, columns: Sequence[str] = ()) -> Comparison:
     """Compare two sweeps, two runs or two evaluations: results, or directories that they were written to.
 
-    Points are paired by their parameters. `latency_ns` and `pe_exec_ns` are compared, and `columns` besides.
+    Points are paired by their parameters. `latency_ns` and `pe_exec_ns` are compared, of networks `step_ns` and tokens a
+    second, and `columns` besides.
     Errors: InputError for what is none of these, for an unknown column, and for points that cannot be paired.
     """
     return compare_sides(_read(a, "a"), _read(b, "b"), columns)

@@ -173,3 +173,31 @@ def test_a_sweep_has_tokens_a_joule(config, tmp_path):
     table = run_sweep(grid, tmp_path / "out", workers=1).table
     assert table["tokens_per_joule"].null_count() == 0
     assert table["tokens_per_joule"].is_sorted()  # static power and weights are shared
+
+
+def test_two_runs_are_compared_by_their_steps_and_operators(config, capsys):
+    for name, batch in (("a", 2), ("b", 4)):
+        given = ["--set", f"batch={batch}", "--set", "context=9", "--out", name]
+        assert call(capsys, "run", config, "-t", "tiny", *given)[0] == 0
+    code, out, _ = call(capsys, "compare", "a", "b", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["columns"][:3] == ["step_ns", "user_tokens_s", "tokens_s"]
+    a, b = (json.loads((Path(name) / "result.json").read_text())["network"] for name in "ab")
+    more = sum(row["b_ns"] - row["a_ns"] for row in told["operators"])
+    assert more == pytest.approx(b["step_ns"] - a["step_ns"])
+    code, out, _ = call(capsys, "compare", "a", "b", "--threshold", "tokens_s=1%", "--worse")
+    assert code == 0
+    assert "operators in a step of all layers" in out
+    code, _, err = call(capsys, "compare", "b", "a", "--threshold", "tokens_s=1%", "--worse")
+    assert code == 1
+    assert "tokens_s" in err
+
+
+def test_a_network_and_a_bench_are_compared_by_their_latency(config, capsys):
+    assert call(capsys, "run", config, "-t", "tiny", "--set", "context=9", "--out", "a")[0] == 0
+    assert call(capsys, "run", "vector-add", "-t", "tiny", "--out", "b")[0] == 0
+    code, out, _ = call(capsys, "compare", "a", "b", "--json")
+    assert code == 0
+    assert json.loads(out)["columns"][0] == "latency_ns"
+    assert json.loads(out)["operators"] == []

@@ -95,8 +95,10 @@ def _show(found: Comparison) -> None:
             say(sentence)
     for line in (*_certainty(found), *_ratio(found)):
         say(line)
+    if operators := found.moved_operators():
+        _show_times(operators, "operator", "operators in a step of all layers, by the difference")
     if path := found.moved_path():
-        _show_path(path)
+        _show_times(path, "spent on", "critical paths, by the difference")
     if moved := found.moved_energy():
         _show_energy(moved)
 
@@ -113,23 +115,23 @@ def _ratio(found: Comparison) -> Iterable[str]:
     """How many times as fast one of two runs is."""
     if not (found.a.is_run and found.b.is_run and len(found.pairs)):
         return
-    a, b = found.pairs["latency_ns_a"][0], found.pairs["latency_ns_b"][0]
+    a, b = (found.pairs[f"{found.columns[0]}_{side}"][0] for side in "ab")
     if a and b and a != b:
         yield f"B is {max(a, b) / min(a, b):.2f} times {'faster' if b < a else 'slower'} than A"
 
 
-def _show_path(path: list[tuple[str, float, float]]) -> None:
-    """Where on the critical path the difference is."""
+def _show_times(times: list[tuple[str, float, float]], what: str, title: str) -> None:
+    """Where the difference is: on the critical path, or in the operators of a network."""
     names = {
-        "kind": Field("spent on"),
+        "kind": Field(what),
         "a": Field("A ns", ",.3f"),
         "b": Field("B ns", ",.3f"),
         "more": Field("B - A ns", "+,.3f"),
     }
-    rows = [{"kind": kind, "a": a, "b": b, "more": b - a} for kind, a, b in path if a != b]
+    rows = [{"kind": kind, "a": a, "b": b, "more": b - a} for kind, a, b in times if a != b]
     if not rows:
         return
-    say("\ncritical paths, by the difference", bold=True)
+    say(f"\n{title}", bold=True)
     show_first(rows, names, MOST_SHOWN)
 
 
@@ -191,6 +193,7 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "moved": _rows(found.moved()),
         "over": _rows(over),
         **({} if found.turnable is None else {"turnable": found.turnable}),
+        "operators": [{"operator": name, "a_ns": a, "b_ns": b} for name, a, b in found.moved_operators()],
         "critical_path": [{"kind": kind, "a_ns": a, "b_ns": b} for kind, a, b in found.moved_path()],
         "energy": [one._asdict() for one in found.moved_energy()],
     }

@@ -31,10 +31,20 @@ from kernbench.text import plural
 if TYPE_CHECKING:
     import polars
 
+STEP = "step_ns"
 COMPARED = ("latency_ns", "pe_exec_ns", "energy_j")
+OF_NETWORKS = (STEP, "user_tokens_s", "tokens_s")  # which replace the times of launches
 ALGORITHM = "collective_algorithm"
 # Of these more is better, of all other figures less.
-RATES = ("achieved_", "tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation")
+RATES = (
+    "achieved_",
+    "user_tokens_s",
+    "tokens_s",
+    "tokens_per_joule",
+    "tflops_of_peak",
+    "gbs_of_peak",
+    "bottleneck_utilisation",
+)
 PLACE = "place of the row"  # what pairs points that have no parameters, and runs
 CHANGE = "_change"  # after a column's name: B's figure over A's, less 1
 RUN = "result.json"
@@ -50,6 +60,7 @@ class Side:
     point: tuple[str, ...] | None = None  # of an evaluation, the columns that say which run a row is of
     settings: Mapping[str, object] = field(default_factory=dict[str, object])  # of an evaluation
     spent_ns: Mapping[str, float] | None = None  # critical path of an explained run, by class of part
+    operators_ns: Mapping[str, float] | None = None  # of a network, in a step of all layers
     energies: Energies | None = None  # of a kept run
     effects: polars.DataFrame | None = None  # of a sweep with error bars, what uncertain figures do to each point
 
@@ -131,11 +142,14 @@ class Comparison:
 
         The largest difference comes first; the differences add up to that of the latencies. Without both it is empty.
         """
-        a, b = self.a.spent_ns, self.b.spent_ns
-        if a is None or b is None:
-            return []
-        found = [(kind, a.get(kind, 0.0), b.get(kind, 0.0)) for kind in dict.fromkeys([*a, *b])]
-        return sorted(found, key=lambda one: (-abs(one[2] - one[1]), one[0]))
+        return _list_moved(self.a.spent_ns, self.b.spent_ns)
+
+    def moved_operators(self) -> list[tuple[str, float, float]]:
+        """Of two networks, their operators with the time in a step of A and of B (ns).
+
+        The largest difference comes first; the differences add up to that of the steps. Without both it is empty.
+        """
+        return _list_moved(self.a.operators_ns, self.b.operators_ns)
 
     def moved_energy(self) -> list[MovedEnergy]:
         """Of two kept runs, where their energies differ; the differences add up to that of the energies."""
@@ -184,7 +198,7 @@ def compare_sides(one: Side, other: Side, columns: Sequence[str] = ()) -> Compar
     if (one.point is None) != (other.point is None):
         raise InputError(f"{one.name} and {other.name} are not of one kind: only one of them is an evaluation")
     known = [[name for name in side.table.columns if side.table[name].dtype.is_numeric()] for side in (one, other)]
-    usual = [name for name in COMPARED if all(name in figures for figures in known)]
+    usual = [name for name in _list_compared(one, other) if all(name in figures for figures in known)]
     wanted = tuple(dict.fromkeys([*usual, *columns]))
     for side, figures in zip((one, other), known, strict=True):
         for column in columns:
@@ -193,6 +207,13 @@ def compare_sides(one: Side, other: Side, columns: Sequence[str] = ()) -> Compar
     if one.is_run and other.is_run:
         return _compare(one, other, wanted, ())
     return _compare(one, other, wanted, _shared_parameters(one, other))
+
+
+def _list_compared(one: Side, other: Side) -> list[str]:
+    """What is compared of any two: of networks the step, which all layers count in, and the rates that follow from it."""
+    if not all(STEP in side.table.columns and len(side.table[STEP].drop_nulls()) for side in (one, other)):
+        return list(COMPARED)
+    return [*OF_NETWORKS, *(name for name in COMPARED if not name.endswith("_ns"))]
 
 
 def read_side(path: Path) -> Side:
@@ -242,7 +263,9 @@ def _list_evaluations(path: Path) -> list[Path]:
 def read_summary(name: str, summary: Mapping[str, Any]) -> Side:
     """A run, or an evaluation. Errors: KeyError, ValueError and others for neither."""
     if "evaluation" not in summary:
-        return Side(name, _read_run(summary), is_run=True, spent_ns=_read_path(summary))
+        return Side(
+            name, _read_run(summary), is_run=True, spent_ns=_read_path(summary), operators_ns=_read_operators(summary)
+        )
     import polars
 
     table = polars.DataFrame(summary["rows"], infer_schema_length=None).with_columns(
@@ -272,7 +295,8 @@ def _read_run(result: Mapping[str, Any]) -> polars.DataFrame:
     for name, value in settings.items():
         if not isinstance(value, str | int | float | bool | None):
             raise ValueError(f"{name} is no number and no text")
-    figures = {name: result.get(name) for name in COLUMNS if name not in ("status", "error")}
+    known: dict[str, Any] = {**(result.get("network") or {}), **result}
+    figures = {name: known.get(name) for name in COLUMNS if name not in ("status", "error")}
     kinds = {name: COLUMNS[name] for name in figures}
     return polars.DataFrame(
         [{**settings, **figures, "fidelity": result.get("mode"), "status": OK}], schema_overrides=kinds
@@ -283,6 +307,25 @@ def _read_path(result: Mapping[str, Any]) -> dict[str, float] | None:
     if "explain" not in result:
         return None
     return {str(kind): float(ns) for kind, ns in result["explain"]["critical_path"].items()}
+
+
+def _read_operators(result: Mapping[str, Any]) -> dict[str, float] | None:
+    network = result.get("network")
+    if network is None:
+        return None
+    found: dict[str, float] = {}
+    for row in network["operators"]:
+        name = str(row["operator"])
+        found[name] = found.get(name, 0.0) + row["times"] * float(row["ns"])
+    return found
+
+
+def _list_moved(a: Mapping[str, float] | None, b: Mapping[str, float] | None) -> list[tuple[str, float, float]]:
+    """What either has, with both values, the largest difference first; nothing without both."""
+    if a is None or b is None:
+        return []
+    found = [(name, a.get(name, 0.0), b.get(name, 0.0)) for name in dict.fromkeys([*a, *b])]
+    return sorted(found, key=lambda one: (-abs(one[2] - one[1]), one[0]))
 
 
 def _shared_parameters(one: Side, other: Side) -> tuple[str, ...]:
