@@ -47,7 +47,7 @@ def tile_tflops(machine: Machine, bits: int) -> float:
 
 
 def peak_tflops(machine: Machine, bits: int) -> float:
-    """What a PE's matrix engine, whatever it is, does of tiles with so many rows that its start and end do not count."""
+    """What a PE's matrix engine, whatever it is, does of tiles whose rows are too many for its start and end to count."""
     return _find_tflops(machine, bits, MANY_ROWS)
 
 
