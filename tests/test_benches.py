@@ -16,6 +16,11 @@ TINY = [
     ("attention-decode", {"users": 1, "context": 70, "heads": 4, "kv_heads": 2, "head_dim": 16, "block": 16}),
     ("attention-decode", {"users": 3, "context": 33, "heads": 6, "kv_heads": 2, "head_dim": 24, "block": 32}),
     ("attention-decode", {"users": 1, "context": 3, "heads": 1, "kv_heads": 1, "head_dim": 8, "dtype": "f32"}),
+    ("attention-unfused", {"users": 2, "tokens": 5, "cached": 9, "heads": 6, "kv_heads": 2, "head_dim": 16}),
+    (
+        "attention-unfused",
+        {"users": 3, "tokens": 1, "cached": 33, "heads": 4, "kv_heads": 1, "head_dim": 24, "dtype": "f32"},
+    ),
     ("attention-prefill", {"tokens": 50, "heads": 6, "kv_heads": 2, "head_dim": 16, "tile": 12, "block": 16}),
     ("attention-prefill", {"users": 5, "tokens": 20, "heads": 2, "kv_heads": 1, "head_dim": 8, "causal": False}),
     (

@@ -142,9 +142,9 @@ FAMILIES = (
         "Layers on a systolic machine",
         "kernel times of the MLP and of the product with the vocabulary of Llama-3.1-8B on `tpu_v6e`, 1 to 2,048 tokens",
         "casys-kaist/LLMServingSim, one TPU v6e (half of its rows)",
-        "kernbench evaluate tpu",
+        "kernbench evaluate tpu --set layers=mlp,lm_head",
         "Whether weights are loaded beside other work: charging each load is the nearest of three mechanisms. Latency of HBM.",
-        evaluating("tpu", ("simulated_ns", "measured_ns"), ("layer", "tokens")),
+        evaluating("tpu", ("simulated_ns", "measured_ns"), ("layer", "tokens"), layers=["mlp", "lm_head"]),
         rules=(
             Rule(
                 ("mlp", "lm_head"),
@@ -153,6 +153,25 @@ FAMILIES = (
                 changed={"pe_gemm.between": "nothing"},
             ),
             Rule(("lm_head", "mlp"), -1, "about 2,000 tokens: measured times have steps, as of tiles of tokens"),
+        ),
+    ),
+    Family(
+        "systolic-attention",
+        "Attention on a systolic machine",
+        "kernel times of attention of Llama-3.1-8B without a fused kernel on `tpu_v6e`, decode of 1 to 128 users and prefill",
+        "casys-kaist/LLMServingSim, one TPU v6e (some of its rows)",
+        "kernbench evaluate tpu --set layers=attention_decode,attention_prefill",
+        "How the measured library lays out keys and scores, and what the start of its operations takes.",
+        evaluating(
+            "tpu",
+            ("simulated_ns", "measured_ns"),
+            ("layer", "users", "tokens", "cached"),
+            layers=["attention_decode", "attention_prefill"],
+        ),
+        rules=(
+            Rule(("attention_decode",), 1, "keys are weights of the matrix unit, whose loads one row of queries does not hide"),
+            Rule(("attention_prefill",), 1, "the softmax waits for each of its reads and writes"),
+            Rule(("attention",), -1, "the start of operations takes no time, for none is published"),
         ),
     ),
     Family(

@@ -18,6 +18,7 @@ FILE = Path(__file__).parent / "digests.json"
 
 SIZES: dict[str, dict[str, object]] = {
     "attention-decode": {"users": 2, "context": 100, "heads": 4, "kv_heads": 2, "head_dim": 16, "block": 32},
+    "attention-unfused": {"users": 2, "tokens": 20, "cached": 20, "heads": 4, "kv_heads": 2, "head_dim": 16},
     "attention-prefill": {"tokens": 40, "heads": 4, "kv_heads": 2, "head_dim": 16, "tile": 16, "block": 16},
     "ccl-allreduce": {"bytes_per_pe": 6000},
     "gemm-single-pe": {"M": 64, "K": 96, "N": 40},
