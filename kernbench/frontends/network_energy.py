@@ -6,7 +6,7 @@ over the time of the step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernbench.energy.run_energy import is_priced
@@ -15,21 +15,21 @@ from kernbench.runs.energy_shares import sum_by_launch
 from kernbench.units import AJ_PER_J
 
 if TYPE_CHECKING:
-    from kernbench.host.device.launch import Launch
     from kernbench.runs.result import RunResult
-    from kernbench.workloads.sip.rank import Mark
+    from kernbench.workloads.sip.program import Ran
 
 
-def tell_energy(result: RunResult, step: Mapping[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:
+def tell_energy(result: RunResult, step: Mapping[str, Any], ran: Ran) -> dict[str, Any]:
     """What a step costs, beside what `tell_step` says of it: joules of the step and of a token; None where a figure is missing.
 
-    The operators of the step are those of the marks, in their order, each with how often its layer counts.
+    The operators of the step are those of the marks, in their order, each with how often its layer counts. A launch that
+    several ranks have in common counts for each.
     """
     if not is_priced(result.device.program.machine):
         return dict.fromkeys(("step_dynamic_j", "step_static_j", "joules_per_token", "tokens_per_joule"))
     energy = result.energy()
-    by_launch, by_sip = sum_by_launch(energy.rows, result.launches), _by_sip(result.launches)
-    each = [sum(by_launch[at] for one in by_sip for at in one[mark.first : mark.end]) for mark in marks]
+    by_launch = dict(zip(map(id, result.launches), sum_by_launch(energy.rows, result.launches), strict=True))
+    each = [sum(by_launch[id(one)] for own in ran.launches for one in own[mark.first : mark.end]) for mark in ran.marks]
     operators = zip(each, step["operators"], strict=True)
     dynamic = step["replicas"] * sum(aj * operator["times"] for aj, operator in operators)
     static = static_aj(count_draws(energy.draws), step["step_fs"])
@@ -42,11 +42,3 @@ def tell_energy(result: RunResult, step: Mapping[str, Any], marks: Sequence[Mark
         "joules_per_token": joules if known else None,
         "tokens_per_joule": 1 / joules if known and joules else None,
     }
-
-
-def _by_sip(launches: Sequence[Launch]) -> list[list[int]]:
-    """The places of the launches of each SIP, in order."""
-    found: dict[int, list[int]] = {}
-    for at, launch in enumerate(launches):
-        found.setdefault(launch.message.sip, []).append(at)
-    return list(found.values())

@@ -26,7 +26,7 @@ from kernbench.workloads.totals import count_active, count_cached, count_paramet
 
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
-    from kernbench.workloads.sip.rank import Mark
+    from kernbench.workloads.sip.program import Ran
 
 DOCS = """A step of the network.
 
@@ -40,15 +40,16 @@ Parameters:
     activations: type of the activations; empty: that of the config
     cache: type of keys and values; empty: that of the activations
     layers: kinds simulates one layer of each kind, all every layer
+    ranks: equal simulates ranks that do the same between collectives once, all each of them
 """
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkWorkload(BenchWorkload):
-    """A network; `marks` are those of its last run."""
+    """A network; `ran` has what its last run launched."""
 
     network: Network
-    marks: list[Mark]
+    ran: list[Ran]
 
     record = networks.FRONT_END
 
@@ -160,13 +161,16 @@ class NetworkWorkload(BenchWorkload):
     def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, result: RunResult) -> RunResult:
         """The result with the answer for the network."""
         from kernbench.frontends.network_energy import tell_energy
-        from kernbench.workloads.sip.answer import tell_step, time_marks
+        from kernbench.workloads.sip.answer import list_inexact, tell_step, time_marks
+        from kernbench.workloads.sip.quiet import is_quiet
 
         session = result.device.session
-        launches = [launch for launch in result.launches if launch.message.sip == 0]
-        spans = time_marks(self.marks, launches, session.op_issue_fs, session.op_end_fs)
-        told = tell_step(plan, step, memory, peak, self.marks, spans)
-        return replace(result, network={**told, **tell_energy(result, told, self.marks)})
+        (ran,) = self.ran
+        spans = time_marks(ran.marks, ran.launches, session.op_issue_fs, session.op_end_fs)
+        quiet = is_quiet(session, [ran.launches[0][at] for at in ran.alone])
+        inexact = list_inexact(step, session.machine, quiet=quiet)
+        told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact)
+        return replace(result, network={**told, **tell_energy(result, told, ran)})
 
     def check_family(self, topology: str, family: str) -> None:
         """As of `BenchWorkload`."""
@@ -182,14 +186,14 @@ def find(name: Name, values: Values) -> NetworkWorkload:
     """A network by its name or its path. Errors: InputError."""
     del values
     found = find_network(str(name))
-    marks: list[Mark] = []
+    ran: list[Ran] = []
 
     def run(torch: Any, **given: Any) -> None:
         from kernbench.workloads.sip.program import Plan, run_step
 
-        marks.clear()
+        ran.clear()
         plan = Plan(found.architecture, given["layers"] == "all")
-        marks.extend(run_step(torch, plan, workload.make_step(given)))
+        ran.append(run_step(torch, plan, workload.make_step(given), every_rank=given["ranks"] == "all"))
 
     architecture = found.architecture
     bench = Bench(
@@ -202,5 +206,5 @@ def find(name: Name, values: Values) -> NetworkWorkload:
         docs=(None, DOCS),
         line=1,
     )
-    workload = NetworkWorkload(bench, str(name), found, marks)
+    workload = NetworkWorkload(bench, str(name), found, ran)
     return workload

@@ -19,8 +19,9 @@ PARAMETERS: dict[str, str | int] = {
     "activations": "",
     "cache": "",
     "layers": "kinds",
+    "ranks": "equal",
 }
-CHOICES = {"phase": PHASES, "layers": ("kinds", "all")}
+CHOICES = {"phase": PHASES, "layers": ("kinds", "all"), "ranks": ("equal", "all")}
 
 
 def is_network(name: str) -> bool:

@@ -190,6 +190,13 @@ class Device:
         self._unanswered.append(launch)
         return launch
 
+    def meet(self, sips: Sequence[int]) -> None:
+        """Let no host thread of these SIPs go on before all have come here; takes no time."""
+        met = self.program.counter("the meeting of hosts")
+        for sip in sips:
+            self._streams[sip].thread.add(met)
+            self._streams[sip].thread.wait(met, len(sips))
+
     def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
         """Run all that was issued; returns the numbers of a copy of a tensor. Reading takes no simulated time."""
         self.run()

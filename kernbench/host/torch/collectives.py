@@ -134,6 +134,13 @@ class Collectives:
 
         self._rendezvous("barrier", [], (), act)
 
+    def install(self, collective: str, tensor: Tensor) -> None:
+        """Give the PEs the queues of a collective over ranks before it is called first, where it has queues of its own."""
+        group, workers, world = self.group, find_workers(tensor.layout), self.group.world()
+        root = group.config.root(1, 1) if collective == "all_reduce" else None
+        choice, _ = group.choose(collective, world, workers, tensor.layout.dtype, "sum", root)
+        group.queues(choice.algorithm, world, workers.cubes, workers.pes)
+
     def _rendezvous(
         self,
         collective: str,
@@ -153,7 +160,8 @@ class Collectives:
             given = {rank: tensors for rank, (tensors, _) in brought.items()}
             if tensors:
                 check_alike(collective, given, self.group.sips)
-            act(given)
+            with self._runtime.between_ranks():
+                act(given)
 
         self._runtime.launcher.rendezvous(collective, (tensors, settings), check_and_act)
 

@@ -239,6 +239,9 @@ class RuntimeContext(Namespace):
         pes = max((layout.pes for layout in layouts), default=self.pes_per_cube)
         sent = tuple(_as_arg(name, arg) for arg in args)
         message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)), start_ns)
+        if self.runtime.equal is not None:
+            self.runtime.equal.hold(message, fn, args)
+            return Launch(message)
         return self.runtime.launch(message, fn)
 
     def pe_dma(self, shard: Shard, cube: int = 0, pe: int = 0, *, write: bool = False) -> Launch:

@@ -205,6 +205,14 @@ class Distributed(Namespace):
         self._check("barrier", group, async_op)
         self._collectives("barrier").barrier()
 
+    def install(self, collective: str, tensor: Tensor) -> None:
+        """Give the PEs the queues of a collective of such tensors now, so that its first call does not wait for them.
+
+        Collectives of all sizes have the queues along the grid when the group is made; some algorithms have their own.
+        """
+        self._check(collective, None, async_op=False)
+        self._collectives(collective).install(collective, tensor)
+
     def _check(self, collective: str, group: object, async_op: bool, *tensors: object) -> None:
         if group is not None:
             raise InputError(f"{collective} got group={group!r}; {_GROUPS}: leave it out")

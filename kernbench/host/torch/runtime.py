@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from kernbench.host.memory.tensor_layout import Layout
     from kernbench.host.messages import KernelLaunch, PeDma
     from kernbench.host.torch.collectives import Collective
+    from kernbench.host.torch.equal_ranks import EqualRanks
     from kernbench.host.torch.process_group import ProcessGroup
     from kernbench.host.torch.tensor import Tensor
     from kernbench.tl.lowering.ipcq import Ipcq
@@ -51,6 +54,8 @@ class Runtime:
         self.group: ProcessGroup | None = None
         self.tensors = 0  # made so far
         self.launches: list[Launch] = []
+        self.equal: EqualRanks | None = None  # where ranks that do the same are simulated once
+        self._counts = Counter[int]()  # of launches, by SIP
         self.collectives: list[Collective] = []
         self.expectations: list[Expectation] = []
         self._selected = 0  # by the bench's own function; ranks have theirs
@@ -110,6 +115,21 @@ class Runtime:
         """Launch a kernel whose messages go through these queues, else those of all launches; not waited for."""
         return self._keep(self.device.launch(message, fn, queues))
 
+    def count(self, sip: int) -> int:
+        """The launches of a SIP so far."""
+        return self.equal.count(sip) if self.equal else self._counts[sip]
+
+    @contextmanager
+    def between_ranks(self) -> Generator[None]:
+        """Around what launches a collective."""
+        if self.equal is None:
+            yield
+            return
+        self.equal.issue()
+        first = len(self.launches)
+        yield
+        self.equal.note(self.launches[first:])
+
     def pe_dma(self, message: PeDma) -> Launch:
         """Let the DMA of a PE move a shard; not waited for."""
         return self._keep(self.device.pe_dma(message))
@@ -117,6 +137,7 @@ class Runtime:
     def _keep(self, launch: Launch) -> Launch:
         launch.place = caller()
         self.launches.append(launch)
+        self._counts[launch.message.sip] += 1
         launch.check_at_once()
         return launch
 

@@ -29,6 +29,7 @@ class ShortestPaths:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._trees: dict[tuple[int, int], np.ndarray] = {}
+        self._pieces: dict[tuple[int, int, Intent], np.ndarray] = {}  # of paths between SIPs, which have them in common
         self._allowed: dict[int, np.ndarray] = {}
         self._reverse: dict[int, Csr] = {}
 
@@ -38,10 +39,11 @@ class ShortestPaths:
         Errors: UnreachableError, naming both ends, if there is no path, or if all lead through what passes nothing on.
         """
         intent, pieces, at = self._effective_intent(src, dst, intent), list[np.ndarray](), src
-        for leave, enter in self._machine.places.crossings(src, dst):
-            pieces += [self._shortest(at, leave, intent), self._link(leave, enter, intent)]
+        crossings = self._machine.places.crossings(src, dst)
+        for leave, enter in crossings:
+            pieces += [self._piece(at, leave, intent), self._link(leave, enter, intent)]
             at = enter
-        path = np.concatenate([*pieces, self._shortest(at, dst, intent)])
+        path = np.concatenate([*pieces, (self._piece if crossings else self._shortest)(at, dst, intent)])
         if (path < 0).any():
             raise UnreachableError(
                 f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
@@ -77,6 +79,13 @@ class ShortestPaths:
             if cube[src] >= 0 and cube[src] == cube[dst]:
                 return Intent.CUBE_LOCAL
         return intent
+
+    def _piece(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+        """As `_shortest`, kept: from a node to the border of its SIP, from border to border, or from there to a node."""
+        key = src, dst, intent
+        if key not in self._pieces:
+            self._pieces[key] = self._shortest(src, dst, intent)
+        return self._pieces[key]
 
     def _shortest(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         """int64[link] the edges of the shortest path; a negative one if there is no path."""

@@ -60,7 +60,13 @@ def find_peak(machine: Machine, bits: int) -> Peak:
 
 
 def tell_step(
-    plan: Plan, step: Step, memory: Memory, peak: Peak, marks: Sequence[Mark], spans_fs: Sequence[tuple[int, int]]
+    plan: Plan,
+    step: Step,
+    memory: Memory,
+    peak: Peak,
+    marks: Sequence[Mark],
+    spans_fs: Sequence[tuple[int, int]],
+    inexact: Sequence[str],
 ) -> dict[str, Any]:
     """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind."""
     network = plan.network
@@ -106,16 +112,19 @@ def tell_step(
         "least_bytes": whole.bytes,
         "share_of_least": least_fs / total_fs,
         "operators": rows,
-        "not_modelled": [*network.not_modelled, *NOT_MODELLED, *_list_shared(step)],
+        "not_modelled": [*network.not_modelled, *NOT_MODELLED, *inexact],
     }
 
 
 def time_marks(
-    marks: Sequence[Mark], launches: Sequence[Launch], issue_fs: np.ndarray, end_fs: np.ndarray
+    marks: Sequence[Mark], launches: Sequence[Sequence[Launch]], issue_fs: np.ndarray, end_fs: np.ndarray
 ) -> list[tuple[int, int]]:
-    """The start and end of each mark, of the launches of one SIP: from its first launch leaving the host to the next mark's."""
-    begins = [launches[mark.first].left_fs(issue_fs) for mark in marks]
-    ends = [*begins[1:], launches[-1].back_fs(end_fs)]
+    """The start and end of each mark: from its first launch leaving the host of the first rank to the next mark's.
+
+    `launches` are those of each rank; the last mark ends when all ranks have.
+    """
+    begins = [launches[0][mark.first].left_fs(issue_fs) for mark in marks]
+    ends = [*begins[1:], max(each[-1].back_fs(end_fs) for each in launches)]
     return list(zip(begins, ends, strict=True))
 
 
@@ -143,5 +152,11 @@ def _tell_operator(
     }
 
 
-def _list_shared(step: Step) -> list[str]:
-    return ["what replicas take from each other of the host"] if step.replicas > 1 else []
+def list_inexact(step: Step, machine: Machine, *, quiet: bool) -> list[str]:
+    """What equal layers, ranks and replicas do not have in common, though one stands for all."""
+    remarks = {
+        "what replicas take from each other of the host": step.replicas > 1,
+        "what arbiters of routers remember from one launch to the next, some cycles": machine.flow_control is not None,
+        "messages still under way when the next launch begins, which other layers may meet elsewhere": not quiet,
+    }
+    return [remark for remark, is_so in remarks.items() if is_so]

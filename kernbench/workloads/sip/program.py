@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
+from kernbench.host.torch.equal_ranks import EqualRanks
 from kernbench.workloads.architecture import Architecture, Heads, LayerKind
 from kernbench.workloads.kernels.embedding import embed
 from kernbench.workloads.kernels.layout import OVER_PES
@@ -21,6 +23,7 @@ from kernbench.workloads.step import Step
 SUMS_BYTES = 64  # of a token, beside its features: the sums of a norm
 
 if TYPE_CHECKING:
+    from kernbench.host.device.launch import Launch
     from kernbench.host.torch.context import RuntimeContext
     from kernbench.host.torch.tensor import Tensor
 
@@ -147,18 +150,37 @@ def list_ids(step: Step, vocabulary: int) -> list[int]:
     return [int(index * 0.618033988749895 % 1 * vocabulary) for index in range(1, step.tokens + 1)]
 
 
-def run_step(torch: RuntimeContext, plan: Plan, step: Step) -> list[Mark]:
-    """Launch a step on all ranks; returns the marks of the first."""
-    decoders: list[Decoder] = []
+class Ran(NamedTuple):
+    """What a step has launched: the marks of the first rank, and the launches of each or of the first of its class.
+
+    `alone` are the numbers of the launches at whose begin no rank does anything else.
+    """
+
+    marks: list[Mark]
+    launches: list[list[Launch]]
+    alone: Sequence[int]
+
+
+def run_step(torch: RuntimeContext, plan: Plan, step: Step, *, every_rank: bool = False) -> Ran:
+    """Launch a step on all ranks; of ranks that do the same, but for `every_rank`, the first alone."""
+    runtime, decoders = torch.runtime, list[Decoder]()
 
     def work(index: int) -> None:
         decoder = Decoder(torch, plan, step, index, Numbers())
         decoders.append(decoder)
+        if decoder.part is not None:
+            runtime.launcher.rendezvous("the beginning of a step", decoder.part, begin)
         decoder.launch()
+
+    def begin(parts: dict[int, Tensor]) -> None:
+        torch.distributed.install("all_reduce", parts[0])
+        equal.issue()
 
     if step.tensor == 1:
         work(0)
-    else:
-        torch.distributed.init_process_group(backend="ahbm")
-        torch.multiprocessing.spawn(work, nprocs=step.tensor)
-    return decoders[0].rank.marks
+        return Ran(decoders[0].rank.marks, [runtime.launches], range(len(runtime.launches)))
+    torch.distributed.init_process_group(backend="ahbm")
+    equal = runtime.equal = EqualRanks(runtime, every=every_rank)
+    torch.multiprocessing.spawn(work, nprocs=step.tensor)
+    equal.issue()
+    return Ran(decoders[0].rank.marks, list(equal.launches.values()), equal.met[:-1])

@@ -124,8 +124,7 @@ class Rank:
         self.marks.append(Mark(self.section, name, first, self._count()))
 
     def _count(self) -> int:
-        sip = self.torch.runtime.current_sip
-        return sum(launch.message.sip == sip for launch in self.torch.runtime.launches)
+        return self.torch.runtime.count(self.torch.runtime.current_sip)
 
     # Operators that several layers and ends have
 
