@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import part_of
 from kernbench.workloads.kernels.layout import Tile, find_tile, own_rows
-from kernbench.workloads.kernels.linear import narrow
+from kernbench.workloads.kernels.results import narrow
 
 
 class Decode(NamedTuple):

@@ -6,12 +6,12 @@ PE reads the features of its columns alone, and the parts that the PEs of a cube
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import part_of
 from kernbench.workloads.kernels.layout import CUBES, PES, own_rows, rows_in_cube
+from kernbench.workloads.kernels.results import Extras, Rows
 
 BLOCK_BYTES = 48 << 10  # of results in f32 at a time, of which scratch holds some twenty
 
@@ -32,14 +32,6 @@ class Norm(NamedTuple):
     features: int
     eps: float
     shift_ptr: int = 0  # (out, 1): what each output takes of the mean; 0: a norm without a mean
-
-
-class Extras(NamedTuple):
-    """What follows a product: a bias (out, 1), an activation, and a tensor to add. Pointers; 0: none."""
-
-    bias_ptr: int = 0
-    activation: str = ""
-    residual_ptr: int = 0
 
 
 def multiply(
@@ -98,14 +90,12 @@ def finish(
         block.release()
 
 
-class _Block:
-    """Some rows of a PE, whose results are released when they are done."""
+class _Block(Rows):
+    """Some rows of a PE."""
 
     def __init__(self, tl: Any, first: int, end: int, s: Sizes, dtype: str) -> None:
-        self.tl, self.first, self.sizes, self.dtype = tl, first, s, dtype
-        self.shape = (end - first, s.tokens)
-        self.at = first * s.tokens * itemsize(dtype)
-        self._made: list[Any] = []
+        super().__init__(tl, (first, end), s.tokens, first * s.tokens * itemsize(dtype), dtype)
+        self.sizes = s
 
     def sum_parts(self, part_ptr: int) -> Any:
         """f32, summed over the PEs of the cube that had features."""
@@ -115,68 +105,18 @@ class _Block:
         busy, own = _busy(tl, s.features), tl.program_id(PES)
         for turn in range(busy):  # each PE begins with another, so that they do not all read one memory at a time
             at = (_part_of(tl, s, (own + turn) % busy) + below * s.tokens) * itemsize(self.dtype)
-            before, total = total, total + tl.load(part_ptr + at, self.shape, self.dtype)
-            tl.release(before)
-        return self._keep(total)
+            total = self.keep(total + tl.load(part_ptr + at, self.shape, self.dtype), total)
+        return total
 
     def normalise(self, y: Any, scale: Any, norm: Norm) -> Any:
         """y / deviation, less what the mean adds to it."""
         over, mean = scale
-        y = self._keep(y * over)
+        y = self.keep(y * over, y)
         if mean is None:
             return y
-        shift = self._column(norm.shift_ptr)
-        return self._keep(y - self._keep(self.tl.dot(shift, mean, out_dtype="f32")))
-
-    def end(self, sums: list[Any], then: Extras) -> Any:
-        """What follows the sums, in the type of activations."""
-        tl, y = self.tl, sums[0]
-        if then.bias_ptr:
-            y = self._keep(y + self._column(then.bias_ptr))
-        y = activate(tl, y, then.activation, self._keep)
-        for other in sums[1:]:
-            y = self._keep(y * other)
-        if then.residual_ptr:
-            y = self._keep(y + tl.load(then.residual_ptr + self.at, self.shape, self.dtype))
-        return self._keep(narrow(tl, y, self.dtype))
-
-    def release(self) -> None:
-        """Let go of all results."""
-        for each in self._made:
-            self.tl.release(each)
-
-    def _column(self, ptr: int) -> Any:
-        return self.tl.load(ptr + self.first * itemsize(self.dtype), (self.shape[0], 1), self.dtype)
-
-    def _keep(self, made: Any) -> Any:
-        if all(made is not each for each in self._made):
-            self._made.append(made)
-        return made
-
-
-def activate(tl: Any, x: Any, activation: str, keep: Callable[[Any], Any]) -> Any:
-    """The activation of a name of Hugging Face; all GELUs are the tanh form, written with the logistic function.
-
-    `keep` gets each result, to release it.
-    """
-    if activation == "silu":
-        return keep(x * keep(tl.sigmoid(x)))
-    if activation.startswith("gelu"):
-        cube = keep(keep(x * x) * x)
-        inner = keep(keep(x + keep(cube * 0.044715)) * 1.5957691)
-        return keep(x * keep(tl.sigmoid(inner)))
-    if activation == "relu":
-        return keep(tl.maximum(x, 0.0))
-    return x
-
-
-def narrow(tl: Any, x: Any, dtype: str) -> Any:
-    """The same numbers in another type."""
-    if x.dtype == dtype:
-        return x
-    job = tl.composite("math", x, x, math_op="maximum", out_dtype=dtype)
-    tl.wait(job)
-    return job.out
+        shift = self.column(norm.shift_ptr)
+        taken = self.keep(self.tl.dot(shift, mean, out_dtype="f32"))
+        return self.keep(y - taken, y, taken)
 
 
 def _rows_of_cube(tl: Any, out: int) -> tuple[int, int]:

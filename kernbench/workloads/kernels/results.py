@@ -1,0 +1,87 @@
+"""Rows of a product's sums, and what follows them: a bias, an activation, a factor, a tensor to add, another type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kernbench.dtypes import itemsize
+
+
+class Extras(NamedTuple):
+    """What follows a product: a bias (out, 1), an activation, and a tensor to add. Pointers; 0: none."""
+
+    bias_ptr: int = 0
+    activation: str = ""
+    residual_ptr: int = 0
+
+
+class Rows:
+    """Rows `first` to `end` of a result of some columns, `at` bytes from its beginning; what is made is released in the end."""
+
+    def __init__(self, tl: Any, rows: tuple[int, int], columns: int, at: int, dtype: str) -> None:
+        self.tl, self.dtype, self.at = tl, dtype, at
+        self.first, end = rows
+        self.shape = (end - self.first, columns)
+        self._made: list[Any] = []
+
+    def end(self, sums: list[Any], then: Extras) -> Any:
+        """What follows the sums, in the type of activations; of two products the first is the gate of the second."""
+        tl, y = self.tl, self.keep(sums[0])
+        if then.bias_ptr:
+            y = self.keep(y + self.column(then.bias_ptr), y)
+        if then.activation:
+            y = self.keep(activate(tl, y, then.activation, self.keep), y)
+        for other in sums[1:]:
+            y = self.keep(y * other, y, other)
+        if then.residual_ptr:
+            y = self.keep(y + tl.load(then.residual_ptr + self.at, self.shape, self.dtype), y)
+        return self.keep(narrow(tl, y, self.dtype), y)
+
+    def release(self) -> None:
+        """Let go of all results."""
+        for each in self._made:
+            self.tl.release(each)
+
+    def column(self, ptr: int) -> Any:
+        """(rows, 1) of a vector."""
+        return self.tl.load(ptr + self.first * itemsize(self.dtype), (self.shape[0], 1), self.dtype)
+
+    def keep(self, made: Any, *spent: Any) -> Any:
+        """A result, to be released with the others; those that were spent on it are released at once."""
+        gone = [each for each in spent if each is not made]
+        for each in gone:
+            self.tl.release(each)
+        self._made = [each for each in self._made if each is not made and all(each is not one for one in gone)]
+        self._made.append(made)
+        return made
+
+
+def activate(tl: Any, x: Any, activation: str, keep: Callable[..., Any]) -> Any:
+    """The activation of a name of Hugging Face; all GELUs are the tanh form, written with the logistic function.
+
+    `keep` gets each result, and those that were spent on it, to release them.
+    """
+    if activation == "silu":
+        gate = keep(tl.sigmoid(x))
+        return keep(x * gate, gate)
+    if activation.startswith("gelu"):
+        inner = keep(x * x)
+        inner = keep(inner * x, inner)
+        inner = keep(inner * 0.044715, inner)
+        inner = keep(x + inner, inner)
+        inner = keep(inner * 1.5957691, inner)
+        gate = keep(tl.sigmoid(inner), inner)
+        return keep(x * gate, gate)
+    if activation == "relu":
+        return keep(tl.maximum(x, 0.0))
+    return x
+
+
+def narrow(tl: Any, x: Any, dtype: str) -> Any:
+    """The same numbers in another type."""
+    if x.dtype == dtype:
+        return x
+    job = tl.composite("math", x, x, math_op="maximum", out_dtype=dtype)
+    tl.wait(job)
+    return job.out
