@@ -67,8 +67,10 @@ def softmax(s_ptr, units, tokens, context, dtype, tl):
 
 
 def list_blocks(mine, tokens, most):
-    """(row, first token, rows) of blocks of at most so many rows. Those with the same tokens follow each other, so that all
-    units share a mask; of single tokens a block has those of many units."""
+    """(row, first token, rows) of blocks of at most `most` rows.
+
+    Blocks with the same tokens follow each other, so that all units share a mask. A block of single tokens has many units.
+    """
     if tokens == 1:
         return [(row, 0, min(most, mine.stop - row)) for row in range(mine.start, mine.stop, most)]
     firsts = range(0, tokens, most)

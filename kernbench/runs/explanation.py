@@ -22,7 +22,15 @@ from kernbench.oplog.utilisation import Parts, list_parts
 from kernbench.runs.advice import list_advice
 from kernbench.runs.error_bars import ErrorBars, find_error_bars
 from kernbench.runs.metrics import busy_of_run
-from kernbench.runs.path_shares import LaunchTime, LineTime, time_by_launch, time_by_line, time_by_operation
+from kernbench.runs.path_shares import (
+    LaunchTime,
+    LineTime,
+    OperatorTime,
+    time_by_launch,
+    time_by_line,
+    time_by_operation,
+    time_by_operator,
+)
 from kernbench.runs.roofline import Roofline, find_roofline
 from kernbench.runs.what_if import WhatIf, find_what_if
 from kernbench.units import FS_PER_NS
@@ -68,6 +76,7 @@ class Explanation:
     span_fs: int  # of `busy_fs`
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
     error_bars: ErrorBars | None = None  # as of `what_if`
+    operators: tuple[OperatorTime, ...] = ()  # of a network
     remarks: tuple[str, ...] = ()  # sentences of advice that only who has explained the run can give
     savings: tuple[tuple[str, int], ...] = ()  # aJ that half of each price would save, the most first
     energy_aj: int = 0  # of the run
@@ -142,6 +151,7 @@ class Explanation:
             "operations": {name: fs / FS_PER_NS for name, fs in time_by_operation(self.path).items()},
             "lines": [one.to_dict() for one in self.lines],
             "launches": [one.to_dict() for one in self.launches],
+            "operators": [one.to_dict() for one in self.operators],
             "what_if": None if self.what_if is None else self.what_if.to_dict(),
             "error_bars": None if self.error_bars is None else self.error_bars.to_dict(),
             "window_ns": self.span_fs / FS_PER_NS,
@@ -168,11 +178,15 @@ def explain_run(
     session: Session,
     launches: Sequence[Launch],
     *,
+    operators: Sequence[Mapping[str, Any]] = (),
     what_if: bool = False,
     on_stage: OnStage = lambda _: None,
     on_runs: OnRuns = lambda _done, _total: None,
 ) -> Explanation:
-    """Explain a finished run; with `what_if` that table and error bars are part of it however long the run is."""
+    """Explain a finished run; with `what_if` that table and error bars are part of it however long the run is.
+
+    `operators` are those of a network's answer.
+    """
     wanted = what_if or not is_long(session.events)
     times = session.times
     since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
@@ -183,6 +197,7 @@ def explain_run(
         path=path,
         lines=time_by_line(session.program, path),
         launches=time_by_launch(session.program, path, launches, times),
+        operators=time_by_operator(path, operators),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, span_fs, parts, busy_fs),
         what_if=find_what_if(session, launches, on_stage=on_stage, on_runs=on_runs) if wanted else None,

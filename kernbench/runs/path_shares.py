@@ -1,12 +1,14 @@
-"""Shares of a critical path: by operation, by line of a kernel's source, by launch.
+"""Shares of a critical path: by operation, by line of a kernel's source, by launch, by operator of a network.
 
 A piece of the path belongs to the operation that did the work, to the line that issued it, and to the launch of its PE. What
-no kernel issued, such as the messages of a launch, has no line; what happens outside PEs belongs to no launch.
+no kernel issued, such as the messages of a launch, has no line; what happens outside PEs belongs to no launch. Operators follow
+each other, so a piece belongs to the one in whose time it begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from linecache import getline
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -69,6 +71,25 @@ class LaunchTime:
         return found | {name: None if self.rates is None else getattr(self.rates, name) for name in rates}
 
 
+@dataclass(frozen=True, slots=True)
+class OperatorTime:
+    """An operator of a network in a part that was simulated. `spent_fs`: the path by class of part, the longest first."""
+
+    section: str
+    operator: str
+    path_fs: int
+    spent_fs: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, times in ns."""
+        return {
+            "section": self.section,
+            "operator": self.operator,
+            "path_ns": self.path_fs / FS_PER_NS,
+            "spent_ns": {kind: fs / FS_PER_NS for kind, fs in self.spent_fs.items()},
+        }
+
+
 def time_by_operation(path: Sequence[Piece]) -> dict[str, int]:
     """The time (fs) of each operation on the path, the longest first."""
     return {name: fs for name, (fs, _) in _sums(path, lambda piece: piece.name).items()}
@@ -108,6 +129,24 @@ def time_by_launch(
         rates = find_rates(program, own, kernel_fs, np.isin(of_row, group))
         found.append(LaunchTime(kernel, place, len(own), kernel_fs, path_fs, rates))
     return tuple(found)
+
+
+def time_by_operator(path: Sequence[Piece], operators: Sequence[Mapping[str, Any]]) -> tuple[OperatorTime, ...]:
+    """What each operator of a network's answer is spent on, in order; those without a piece are left out."""
+    begins = [row["start_fs"] for row in operators]
+    pieces: dict[int, list[Piece]] = {}
+    for piece in path:
+        pieces.setdefault(max(bisect_right(begins, piece.start_fs) - 1, 0), []).append(piece)
+    return tuple(_sum_operator(row, pieces[at]) for at, row in enumerate(operators) if at in pieces)
+
+
+def _sum_operator(row: Mapping[str, Any], pieces: Sequence[Piece]) -> OperatorTime:
+    spent: dict[str, int] = {}
+    for piece in pieces:
+        for kind, fs in piece.spent_fs.items():
+            spent[kind] = spent.get(kind, 0) + fs
+    ordered = dict(sorted(spent.items(), key=lambda item: (-item[1], item[0])))
+    return OperatorTime(row["section"], row["operator"], sum(one.end_fs - one.start_fs for one in pieces), ordered)
 
 
 def launch_of_thread(program: Program, launches: Sequence[Launch]) -> np.ndarray:

@@ -234,7 +234,10 @@ class RunResult:
 
         if self.binding is not None:
             raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
-        return explain_run(self.device.session, self.launches, what_if=what_if, on_stage=on_stage, on_runs=on_runs)
+        operators = self.network["operators"] if self.network else ()
+        return explain_run(
+            self.device.session, self.launches, operators=operators, what_if=what_if, on_stage=on_stage, on_runs=on_runs
+        )
 
     def what_if(
         self,

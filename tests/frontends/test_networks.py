@@ -201,3 +201,17 @@ def test_a_network_and_a_bench_are_compared_by_their_latency(config, capsys):
     assert code == 0
     assert json.loads(out)["columns"][0] == "latency_ns"
     assert json.loads(out)["operators"] == []
+
+
+def test_an_explanation_says_what_each_operator_is_spent_on(config, capsys):
+    given = [part for one in SETS for part in ("--set", one)]
+    code, out, _ = call(capsys, "run", config, "-t", "tiny", *given, "--explain", "--json")
+    told = json.loads(out)
+    assert code == 0
+    rows, spent = told["network"]["operators"], told["explain"]["operators"]
+    assert [(one["section"], one["operator"]) for one in spent] == [(row["section"], row["operator"]) for row in rows]
+    for one, row in zip(spent, rows, strict=True):
+        assert one["path_ns"] == pytest.approx(row["ns"], abs=1e-6)
+        assert sum(one["spent_ns"].values()) == pytest.approx(one["path_ns"])
+    code, out, _ = call(capsys, "run", config, "-t", "tiny", *given, "--explain")
+    assert "operators, and what the path through each is spent on" in out

@@ -15,6 +15,7 @@ from kernbench.runs.what_if import WhatIf
 from kernbench.text_table import Field
 from kernbench.units import format_joules
 
+MOST_OPERATORS = 24
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
 NO_OPERATION = "(between operations)"
@@ -36,6 +37,14 @@ LAUNCHES = {
     "achieved_gbs": Field("GB/s", ",.1f", rank=3),
     "gbs_of_peak": Field("of peak GB/s", ".1%", rank=1),
 }
+OPERATORS = {
+    "section": Field("part", rank=1),
+    "operator": Field("operator"),
+    "path_ns": Field("on path ns", ",.3f"),
+    "share": Field("share", ".1%", rank=2),
+    "spent": Field("spent on", shortens=True),
+}
+CLASSES = 3  # of parts that a line of an operator names
 WHAT_IF = {"fields": Field("field"), "latency_ns": Field("latency ns", ",.3f"), "change": Field("change", "+.1%")}
 ERROR_BARS = {
     "figure": Field("figure"),
@@ -99,6 +108,9 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
         _title("launches")
         launches = [{**one, "share": one["path_ns"] / whole} for one in found["launches"]]
         show_first(launches, LAUNCHES, MOST_SHOWN)
+    if found["operators"]:
+        _title("operators, and what the path through each is spent on")
+        show_first([_tell_operator(one, whole) for one in found["operators"]], OPERATORS, MOST_OPERATORS)
     show_what_if(found["what_if"], long=long)
     _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
     show_first(found["utilisation"], USAGE, MOST_SHOWN)
@@ -119,6 +131,13 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
         _title("advice")
     for sentence in found["advice"]:
         say(sentence)
+
+
+def _tell_operator(one: Mapping[str, Any], whole: float) -> dict[str, Any]:
+    """The row of an operator, with the classes of part that take most of its time."""
+    spent = list(one["spent_ns"].items())[:CLASSES]
+    texts = [f"{kind} {ns / one['path_ns']:.0%}" for kind, ns in spent if one["path_ns"]]
+    return {**one, "share": one["path_ns"] / whole, "spent": ", ".join(texts)}
 
 
 def _show_error_bars(found: Mapping[str, Any]) -> None:
