@@ -12,7 +12,7 @@ DOCUMENTED := $(VENV)/.documented
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick test soak fuzz faults lint mutants page bench bench-reference accuracy golden docs clean
+.PHONY: help setup run quick test soak fuzz faults lint mutants page bench bench-reference accuracy operators golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
@@ -61,6 +61,9 @@ bench-reference: $(INSTALLED)  ## measure and make that the reference
 
 accuracy: $(INSTALLED)  ## compare with what others measured, and write docs/accuracy.md; read the difference before you keep it
 	$(BIN)/python -m benches.accuracy
+
+operators: $(INSTALLED)  ## run steps of networks, and write docs/operators.md with the share of peak of each operator
+	$(BIN)/python -m benches.operators
 
 golden: $(INSTALLED)  ## renew op-log digests, outputs that pages show and reference pages; read the difference before you keep it
 	$(BIN)/python -m tests.golden

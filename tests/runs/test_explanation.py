@@ -144,8 +144,8 @@ def test_a_faster_bottleneck_shortens_its_part_of_the_path(gemm: RunResult) -> N
 def test_plain_values(gemm: RunResult) -> None:
     plain = gemm.explain().to_dict()
     assert list(plain) == ["makespan_ns", "critical_path_ns", "critical_path", "operations", "lines", "launches",
-                           "operators", "what_if", "error_bars", "window_ns", "utilisation", "queueing", "roofline", "advice", "savings", "energy_aj",
-                           "network"]  # fmt: skip
+                           "operators", "what_if", "error_bars", "window_ns", "utilisation", "queueing", "roofline",
+                           "advice", "savings", "energy_aj", "network"]  # fmt: skip
     assert (plain["makespan_ns"], plain["window_ns"]) == (gemm.makespan_ns, gemm.pe_exec_ns)
     assert list(plain["queueing"][0]) == [
         "name",

@@ -1,0 +1,1 @@
+"""Shares of peak that operators of networks reach, by machine and step."""
