@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import kernbench
 from kernbench.cli.main import main
 from kernbench.errors import InputError
+from kernbench.frontends import network_points
 from kernbench.frontends.registry import find, find_front_end
 from kernbench.sweep.run import run_sweep
 from kernbench.workloads.config_json import read_config
@@ -215,3 +217,39 @@ def test_an_explanation_says_what_each_operator_is_spent_on(config, capsys):
         assert sum(one["spent_ns"].values()) == pytest.approx(one["path_ns"])
     code, out, _ = call(capsys, "run", config, "-t", "tiny", *given, "--explain")
     assert "operators, and what the path through each is spent on" in out
+
+
+def test_points_that_share_a_recording_equal_runs_of_each(config, tmp_path, monkeypatch):
+    recorded: list[int] = []
+    was = network_points.record
+    monkeypatch.setattr(network_points, "record", lambda *given: recorded.append(1) or was(*given))
+    channels, scratch = [16.0, 32.0, 50.0], ["1 MiB", "2 MiB"]
+    grid = {
+        "bench": config,
+        "topology": "tiny",
+        "parameters": {
+            "batch": [2],
+            "context": [9],
+            "topology.hbm.channel_gbs": channels,
+            "topology.pe.scratch_bytes": scratch,
+        },
+    }
+    rows = run_sweep(grid, tmp_path / "out", workers=1).table.to_dicts()
+    assert len(recorded) == 2  # kernels look at the bytes of scratch
+    for row, (gbs, held) in zip(rows, product(channels, scratch), strict=True):
+        alone = kernbench.run(
+            config,
+            "tiny",
+            parameters={"batch": 2, "context": 9},
+            overrides={"hbm.channel_gbs": gbs, "pe.scratch_bytes": held},
+        )
+        for column in (
+            "step_ns",
+            "tokens_s",
+            "latency_ns",
+            "tokens_per_joule",
+            "dynamic_j",
+            "program_digest",
+            "gbs_of_peak",
+        ):
+            assert row[column] == getattr(alone, column), (gbs, held, column)
