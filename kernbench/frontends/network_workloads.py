@@ -139,8 +139,9 @@ class NetworkWorkload(BenchWorkload):
         from kernbench.frontends.network_points import find_rerun
         from kernbench.runs.run import run_kernels
         from kernbench.workloads.memory import check_memory
+        from kernbench.workloads.plan import Plan
         from kernbench.workloads.sip.answer import find_peak
-        from kernbench.workloads.sip.program import Plan, check_lowered, check_scratch
+        from kernbench.workloads.sip.program import check_lowered, check_scratch
 
         options = request.options
         if options.verify:
@@ -170,7 +171,8 @@ class NetworkWorkload(BenchWorkload):
     def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, result: RunResult) -> RunResult:
         """The result with the answer for the network."""
         from kernbench.frontends.network_energy import tell_energy
-        from kernbench.workloads.sip.answer import list_inexact, tell_step, time_marks
+        from kernbench.workloads.answer import tell_step
+        from kernbench.workloads.sip.answer import list_inexact, time_marks
         from kernbench.workloads.sip.quiet import is_quiet
 
         session = result.device.session
@@ -198,7 +200,8 @@ def find(name: Name, values: Values) -> NetworkWorkload:
     ran: list[Ran] = []
 
     def run(torch: Any, **given: Any) -> None:
-        from kernbench.workloads.sip.program import Plan, run_step
+        from kernbench.workloads.plan import Plan
+        from kernbench.workloads.sip.program import run_step
 
         ran.clear()
         plan = Plan(found.architecture, given["layers"] == "all")

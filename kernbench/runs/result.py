@@ -102,7 +102,7 @@ class RunResult:
     kernel_launches: tuple[
         Mapping[str, Any], ...
     ] = ()  # of Triton files and kernels: kernel, line, grid, ns, arguments
-    network: Mapping[str, Any] | None = None  # of networks, as of `workloads.sip.answer`
+    network: Mapping[str, Any] | None = None  # of networks, as of `workloads.answer`
     request: Mapping[str, Any] | None = None  # as of `frontends.request`; None of a function
     dynamic_aj: int | None = None  # None: no sheet of the machine has a price
     static_aj: int | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy as np
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.torch.equal_ranks import EqualRanks
-from kernbench.workloads.architecture import Architecture, Heads, LayerKind
+from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.kernels.embedding import embed
 from kernbench.workloads.kernels.layout import OVER_PES
 from kernbench.workloads.numbers import Numbers
+from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.projection import Part, Projection
-from kernbench.workloads.sip.rank import Mark, Rank
+from kernbench.workloads.sip.rank import Rank
 from kernbench.workloads.step import Step
 
 SUMS_BYTES = 64  # of a token, beside its features: the sums of a norm
@@ -55,25 +55,6 @@ def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: in
             f"{network.name} got {step.tokens:,} tokens a step; the PEs have {scratch_bytes:,} bytes of scratch, for at most "
             f"{most:,}; give fewer, or raise topology.pe.scratch_bytes"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Which layers are simulated: the first of each kind, or all."""
-
-    network: Architecture
-    every_layer: bool
-
-    def list_layers(self) -> list[tuple[int, LayerKind]]:
-        """(index, kind) of each that is simulated."""
-        kinds = self.network.layer_kinds
-        if self.every_layer:
-            return list(enumerate(kinds))
-        return [(kinds.index(kind), kind) for kind in self.network.count_kinds()]
-
-    def count(self, kind: LayerKind) -> int:
-        """How many layers one that is simulated counts for."""
-        return 1 if self.every_layer else self.network.count_kinds()[kind]
 
 
 class Decoder:

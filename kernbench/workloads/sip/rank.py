@@ -17,6 +17,7 @@ from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, ROWS_AND_COLU
 from kernbench.workloads.kernels.linear import finish, multiply, rows_of_parts
 from kernbench.workloads.kernels.spread import add, spread
 from kernbench.workloads.numbers import EPS, Numbers
+from kernbench.workloads.plan import Mark
 from kernbench.workloads.step import Step
 
 if TYPE_CHECKING:
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
     from kernbench.host.torch.context import RuntimeContext
     from kernbench.host.torch.tensor import Tensor
     from kernbench.workloads.sip.projection import Projection
-
-
-class Mark(NamedTuple):
-    """The launches of one operator, by their places among those of the rank's SIP."""
-
-    section: str  # embedding, a kind of layer with its number, output
-    operator: str
-    first: int
-    end: int
 
 
 class Normed(NamedTuple):

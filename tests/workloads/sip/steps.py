@@ -15,8 +15,9 @@ from kernbench.runs.bench import Bench
 from kernbench.runs.run import run_kernels
 from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.config_json import read_config
+from kernbench.workloads.plan import Plan
 from kernbench.workloads.sip.answer import time_marks
-from kernbench.workloads.sip.program import Plan, Ran, run_step
+from kernbench.workloads.sip.program import Ran, run_step
 from kernbench.workloads.sip.quiet import is_quiet
 from kernbench.workloads.step import Step, Types, make_step
 from tests.workloads.configs import decoder, gpt2

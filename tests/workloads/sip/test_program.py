@@ -15,7 +15,8 @@ from kernbench.runs.run import run_kernels
 from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.config_json import read_config
 from kernbench.workloads.numbers import Numbers
-from kernbench.workloads.sip.program import Decoder, Plan, check_lowered, list_ids
+from kernbench.workloads.plan import Plan
+from kernbench.workloads.sip.program import Decoder, check_lowered, list_ids
 from kernbench.workloads.step import Step
 from tests.workloads.configs import CONFIGS, decoder, gpt2
 from tests.workloads.reference import decode

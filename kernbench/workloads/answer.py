@@ -1,0 +1,118 @@
+"""What a simulated step says of a network: its time by layer and operator, tokens a second, and both beside the least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from kernbench.units import FS_PER_NS
+from kernbench.workloads.memory import Memory
+from kernbench.workloads.operators import Operator, list_operators, sum_least
+from kernbench.workloads.plan import Mark, Plan
+from kernbench.workloads.step import Step
+from kernbench.workloads.totals import count_active, count_parameters
+
+# The operators of `workloads.operators` that the launches of one name do.
+_DOES = {
+    "q, k, v": ("q", "k", "v"),
+    "attention": ("attention",),
+    "o": ("o",),
+    "gate, up": ("gate", "up"),
+    "up": ("up",),
+    "down": ("down",),
+    "lm_head": ("lm_head",),
+}
+NOT_MODELLED = ("the choice of the next token from the logits", "requests that wait, come and go")
+
+
+TFLOPS_PER_FLOP_FS = 1e3  # a flop a femtosecond is 1,000 TFLOPS
+
+
+class Peak(NamedTuple):
+    """Of a SIP, or a chip: what its matrix engines and its memory can do in a femtosecond, and the bytes that it holds."""
+
+    flops_fs: float
+    bytes_fs: float
+    held: int
+
+
+def tell_step(
+    plan: Plan,
+    step: Step,
+    memory: Memory,
+    peak: Peak,
+    marks: Sequence[Mark],
+    spans_fs: Sequence[tuple[int, int]],
+    inexact: Sequence[str],
+) -> dict[str, Any]:
+    """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind."""
+    network = plan.network
+    least = list_operators(network, step)
+    counts = {f"layer {at}": plan.count(kind) for at, kind in plan.list_layers()}
+    kinds = {f"layer {at}": kind for at, kind in plan.list_layers()}
+    rows = [
+        _tell_operator(
+            mark,
+            span,
+            counts.get(mark.section, 1),
+            [one for one in least if one.layer == kinds.get(mark.section)],
+            step,
+            peak,
+        )
+        for mark, span in zip(marks, spans_fs, strict=True)
+    ]
+    total_fs = sum(row["times"] * (row["end_fs"] - row["start_fs"]) for row in rows)
+    whole = sum_least(least)
+    least_fs = max(whole.flops / peak.flops_fs, whole.bytes / peak.bytes_fs) / step.tensor
+    step_ns = total_fs / FS_PER_NS
+    return {
+        "name": network.name,
+        "family": network.family,
+        "layers": network.layers,
+        "parameters": count_parameters(network),
+        "active_parameters": count_active(network),
+        "phase": step.phase,
+        "sequences": step.sequences,
+        "types": asdict(step.types),
+        "tensor": step.tensor,
+        "replicas": step.replicas,
+        "memory_bytes": {"weights": memory.weights, "cache": memory.cache, "activations": memory.activations},
+        "sip_bytes": peak.held,
+        "peak_tflops": peak.flops_fs * TFLOPS_PER_FLOP_FS,
+        "peak_gbs": peak.bytes_fs * FS_PER_NS,
+        "step_fs": total_fs,
+        "step_ns": step_ns,
+        "user_tokens_s": 1e9 / step_ns,
+        "tokens_s": step.sequences * step.replicas * 1e9 / step_ns,
+        "least_ns": least_fs / FS_PER_NS,
+        "least_flops": whole.flops,
+        "least_bytes": whole.bytes,
+        "share_of_least": least_fs / total_fs,
+        "operators": rows,
+        "not_modelled": [*network.not_modelled, *NOT_MODELLED, *inexact],
+    }
+
+
+def _tell_operator(
+    mark: Mark, span_fs: tuple[int, int], times: int, least: Sequence[Operator], step: Step, peak: Peak
+) -> Mapping[str, Any]:
+    start_fs, end_fs = span_fs
+    fs = end_fs - start_fs
+    done = [one for one in least if one.name in _DOES.get(mark.operator, ())]
+    flops = sum(one.flops for one in done) / step.tensor
+    moved = sum(one.bytes for one in done) / step.tensor
+    needs = {"compute": flops / peak.flops_fs, "memory": moved / peak.bytes_fs}
+    bound = max(needs, key=lambda name: needs[name]) if done else None
+    return {
+        "section": mark.section,
+        "operator": mark.operator,
+        "times": times,
+        "start_fs": start_fs,
+        "end_fs": end_fs,
+        "ns": fs / FS_PER_NS,
+        "flops": flops,
+        "bytes": moved,
+        "bound": bound,
+        "share_of_peak": needs[bound] / fs if bound else None,
+    }
