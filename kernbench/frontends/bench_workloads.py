@@ -102,13 +102,18 @@ class BenchWorkload(Workload):
             )
         return None
 
+    @property
+    def runs_as(self) -> str:
+        """What `kernbench run` takes for it."""
+        return self.name
+
     def describe(self) -> Shown:
         """As of `Workload`."""
         rows = self.parameter_rows()
         data = {**self.of.to_dict(), "kind": "bench", "place": self.of.place, "text": self.of.text, "fields": rows}
         live = ", whose kernels branch on data" if self.of.live else ""
         first = next(iter(self.parameters), None)
-        run = f"kernbench run {self.name}"
+        run = f"kernbench run {self.runs_as}"
         return Shown(
             self.name,
             f"bench for {self.machines}{live}",

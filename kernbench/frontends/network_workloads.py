@@ -59,6 +59,11 @@ class NetworkWorkload(BenchWorkload):
         return self.given
 
     @property
+    def runs_as(self) -> str:
+        """As of `BenchWorkload`: a config by its path."""
+        return self.given
+
+    @property
     def noted(self) -> str:
         """As of `Workload`."""
         return self.given if self.given in list_networks() else str(self.network.file.absolute())

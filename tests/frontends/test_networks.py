@@ -177,6 +177,12 @@ def test_a_sweep_has_tokens_a_joule(config, tmp_path):
     assert table["tokens_per_joule"].is_sorted()  # static power and weights are shared
 
 
+def test_show_says_what_runs_a_config(config, capsys):
+    code, out, _ = call(capsys, "show", config)
+    assert code == 0
+    assert f"kernbench run {config} --set" in out
+
+
 def test_two_runs_are_compared_by_their_steps_and_operators(config, capsys):
     for name, batch in (("a", 2), ("b", 4)):
         given = ["--set", f"batch={batch}", "--set", "context=9", "--out", name]
