@@ -36,6 +36,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
             f"{told['tokens_s']:,.1f} tokens/s",
             f"{plural(told['tensor'] * told['replicas'], 'SIP')} in use",
         ),
+        *_routing(told["routing"]),
         *_energy(told),
         ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {_say_least(told)}"),
         (
@@ -47,6 +48,16 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
     ]
     return list_table(lines)
+
+
+def _routing(told: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    """The experts that have tokens; no line for a network without any."""
+    if told is None:
+        return []
+    expected = f", {told['expected']:,.1f} expected" if told["rule"] == "uniform" else ""
+    most = plural(told["most_tokens"], "token")
+    remark = f"of {told['experts']:,} a layer have tokens, at most {most}; routing {told['rule']}{expected}"
+    return [("experts", f"{told['distinct']:,}", remark)]
 
 
 def _energy(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -36,6 +36,7 @@ Parameters:
     context: tokens that the new one attends to, itself among them
     tp: SIPs that share the matrices of a layer (tensor parallelism)
     dp: replicas of these SIPs, with a batch each (data parallelism)
+    routing: rule by which tokens take experts: uniform at random, or balanced
     weights: type of the weights; empty: that of the config
     activations: type of the activations; empty: that of the config
     cache: type of keys and values; empty: that of the activations
@@ -129,6 +130,7 @@ class NetworkWorkload(BenchWorkload):
             types=types,
             tensor=given["tp"],
             replicas=given["dp"],
+            routing=given["routing"],
         )
 
     def prepare(self, request: Request) -> Prepared:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernbench.frontends.benches import FRONT_END as BENCHES
 from kernbench.frontends.frontend import Files, FrontEnd
-from kernbench.workloads.names import KIND, PHASES, is_config, list_networks
+from kernbench.workloads.names import KIND, PHASES, ROUTINGS, is_config, list_networks
 
 PARAMETERS: dict[str, str | int] = {
     "phase": "decode",
@@ -15,13 +15,14 @@ PARAMETERS: dict[str, str | int] = {
     "context": 1024,
     "tp": 1,
     "dp": 1,
+    "routing": "uniform",
     "weights": "",
     "activations": "",
     "cache": "",
     "layers": "kinds",
     "ranks": "equal",
 }
-CHOICES = {"phase": PHASES, "layers": ("kinds", "all"), "ranks": ("equal", "all")}
+CHOICES = {"phase": PHASES, "routing": ROUTINGS, "layers": ("kinds", "all"), "ranks": ("equal", "all")}
 
 
 def is_network(name: str) -> bool:

@@ -10,6 +10,7 @@ from kernbench.units import FS_PER_NS
 from kernbench.workloads.memory import Memory
 from kernbench.workloads.operators import Operator, list_operators, sum_least
 from kernbench.workloads.plan import Mark, Plan
+from kernbench.workloads.routing import SKEW, tell_routing
 from kernbench.workloads.step import Step
 from kernbench.workloads.totals import count_active, count_parameters
 
@@ -21,6 +22,9 @@ _DOES = {
     "gate, up": ("gate", "up"),
     "up": ("up",),
     "down": ("down",),
+    "router": ("router", "shared_router"),
+    "experts' gate, up": ("expert_gate", "expert_up", "shared_gate", "shared_up"),
+    "experts' down": ("expert_down", "shared_down"),
     "lm_head": ("lm_head",),
 }
 NOT_MODELLED = ("the choice of the next token from the logits", "requests that wait, come and go")
@@ -48,7 +52,8 @@ def tell_step(
 ) -> dict[str, Any]:
     """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind."""
     network = plan.network
-    least = list_operators(network, step)
+    routed = tell_routing(network.experts, step.tokens, step.routing) if network.experts else None
+    least = list_operators(network, step, routed["distinct"] if routed else None)
     counts = {f"layer {at}": plan.count(kind) for at, kind in plan.list_layers()}
     kinds = {f"layer {at}": kind for at, kind in plan.list_layers()}
     rows = [
@@ -74,6 +79,7 @@ def tell_step(
         "active_parameters": count_active(network),
         "phase": step.phase,
         "sequences": step.sequences,
+        "routing": routed,
         "types": asdict(step.types),
         "tensor": step.tensor,
         "replicas": step.replicas,
@@ -90,7 +96,7 @@ def tell_step(
         "least_bytes": whole.bytes,
         "share_of_least": least_fs / total_fs,
         "operators": rows,
-        "not_modelled": [*network.not_modelled, *NOT_MODELLED, *inexact],
+        "not_modelled": [*network.not_modelled, *NOT_MODELLED, *([SKEW] if routed else []), *inexact],
     }
 
 

@@ -59,7 +59,13 @@ class Experts:
     inner: int
     shared: int = 0  # inner features of the MLP that all tokens take
     shared_gate: bool = False
-    router_bias: bool = False
+    router_bias: bool = False  # added to the scores as experts are chosen, not to their weights
+    sigmoid: bool = False  # scores are logistic; else a softmax over all experts
+    normalised: bool = False  # the weights of a token's experts are divided by their sum
+    factor: float = 1.0  # of the weights
+    groups: int = 1  # of experts, of which a token takes from the best `groups_chosen` alone
+    groups_chosen: int = 1
+    group_best: int = 1  # experts whose scores are a group's
 
 
 @dataclass(frozen=True, slots=True)

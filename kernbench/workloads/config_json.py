@@ -168,8 +168,34 @@ def _read_experts(fields: Fields, family: Family) -> Experts | None:
         raise InputError(f"{fields.place} has {count} experts and {chosen} of them a token; give at most {count}")
     shared = fields.number("n_shared_experts", 0) * inner or fields.number("shared_expert_intermediate_size", 0)
     gated = fields.find("shared_expert_intermediate_size") is not None
-    bias = fields.find("model_type") == "deepseek_v3"
-    return Experts(count, chosen, inner, shared, gated, bias)
+    biased = fields.find("model_type") == "deepseek_v3"
+    experts = Experts(count, chosen, inner, shared, gated, biased, group_best=2 if biased else 1)
+    return _read_choice(fields, family, experts)
+
+
+def _read_choice(fields: Fields, family: Family, experts: Experts) -> Experts:
+    """How a router chooses experts and weighs them. Errors: InputError."""
+    scoring = fields.word("scoring_func", ("softmax", "sigmoid"), family.scoring)
+    normalised = fields.flag("norm_topk_prob", family.normalised_experts)
+    factor = fields.find("routed_scaling_factor")
+    if factor is not None and (isinstance(factor, bool) or not isinstance(factor, (int, float))):
+        raise fields.wrong("routed_scaling_factor", factor, "a number")
+    limited = fields.find("topk_method") != "greedy"
+    groups = fields.size("n_group", 1) if limited else 1
+    kept = fields.size("topk_group", groups) if limited else 1
+    if experts.count % groups or kept > groups or experts.chosen > experts.count // groups * kept:
+        raise InputError(
+            f"{fields.place} has {experts.count} experts in {groups} groups, of which a token takes {experts.chosen} from "
+            f"{kept}; give groups that divide them and hold as many"
+        )
+    return replace(
+        experts,
+        sigmoid=scoring == "sigmoid",
+        normalised=normalised,
+        factor=float(1 if factor is None else factor),
+        groups=groups,
+        groups_chosen=kept,
+    )
 
 
 def _find_sparse(fields: Fields, experts: Experts | None, layers: int) -> list[bool]:

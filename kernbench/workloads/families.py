@@ -28,6 +28,8 @@ class Family:
     parallel: bool = False
     windows: str = "none"  # none, all, used (if use_sliding_window), even, pattern
     experts: str = ""  # the field of their number
+    scoring: str = "softmax"  # of a router, if the config does not say
+    normalised_experts: bool = False  # weights of a token's experts sum to 1, if the config does not say
     latent: bool = False
     positions: bool = False  # learned
     causal: bool = True
@@ -60,6 +62,7 @@ FAMILIES: dict[str, Family] = {
         windows="all",
         **_PLAIN,
         experts="num_local_experts",
+        normalised_experts=True,
     ),
     "qwen2": Family(("Qwen2ForCausalLM",), windows="used", qkv_bias=True, out_bias=False, mlp_bias=False),
     "qwen2_moe": Family(
@@ -97,7 +100,14 @@ FAMILIES: dict[str, Family] = {
     ),
     "phi3": Family(("Phi3ForCausalLM",), windows="all", **_PLAIN),
     "deepseek_v2": Family(("DeepseekV2ForCausalLM",), mlp_bias=False, latent=True, experts="n_routed_experts"),
-    "deepseek_v3": Family(("DeepseekV3ForCausalLM",), mlp_bias=False, latent=True, experts="n_routed_experts"),
+    "deepseek_v3": Family(
+        ("DeepseekV3ForCausalLM",),
+        mlp_bias=False,
+        latent=True,
+        experts="n_routed_experts",
+        scoring="sigmoid",
+        normalised_experts=True,
+    ),
     "gpt2": Family(("GPT2LMHeadModel",), **_BIASED, tied=True, positions=True),
     "gpt_neox": Family(("GPTNeoXForCausalLM",), **_BIASED, parallel=True),
     "falcon": Family(

@@ -9,6 +9,7 @@ from kernbench import library
 
 KIND = "benches/workloads"
 PHASES = ("decode", "prefill", "chunked")
+ROUTINGS = ("uniform", "balanced")  # rules by which tokens take experts
 _MODEL_TYPE = re.compile(r'"model_type"\s*:')
 _BEGINNING = 1 << 20
 

@@ -52,13 +52,19 @@ class Least:
         return self.weight_bytes + self.cache_bytes
 
 
-def list_operators(network: Architecture, step: Step) -> list[Operator]:
-    """The operators of a step, layers of one kind once with their number."""
+def list_operators(network: Architecture, step: Step, distinct: float | None = None) -> list[Operator]:
+    """The operators of a step, layers of one kind once with their number.
+
+    `distinct` are the experts of a layer that have tokens; without it as many as are expected.
+    """
+    experts = network.experts
+    if experts and distinct is None:
+        distinct = expect_experts(experts.count, experts.chosen, step.tokens)
     found = [_of_end(step, weight) for weight in list_ends(network)]
     if network.causal and network.tied:
         found.append(_of_end(step, Weight("lm_head", network.hidden, network.vocabulary)))
     for kind, times in network.count_kinds().items():
-        found += [_of_layer(network, step, weight, kind, times) for weight in list_layer(network, kind)]
+        found += [_of_layer(step, weight, kind, times, distinct) for weight in list_layer(network, kind)]
         found.append(_attend(network, step, kind, times))
     return found
 
@@ -80,11 +86,10 @@ def _of_end(step: Step, weight: Weight) -> Operator:
     return Operator(weight.name, _kind(weight), 1, 2 * tokens * weight.active_elements, read, 0)
 
 
-def _of_layer(network: Architecture, step: Step, weight: Weight, layer: LayerKind, times: int) -> Operator:
+def _of_layer(step: Step, weight: Weight, layer: LayerKind, times: int, distinct: float | None) -> Operator:
     read: float = weight.elements
-    experts = network.experts
-    if experts and weight.name.startswith("expert_"):
-        read = weight.elements / weight.copies * expect_experts(experts.count, experts.chosen, step.tokens)
+    if distinct is not None and weight.name.startswith("expert_"):
+        read = weight.elements / weight.copies * distinct
     width = itemsize(step.types.weights)
     return Operator(weight.name, _kind(weight), times, 2 * step.tokens * weight.active_elements, read * width, 0, layer)
 

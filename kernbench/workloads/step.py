@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kernbench.dtypes import canonical
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.workloads.architecture import Architecture, Heads
-from kernbench.workloads.names import PHASES
+from kernbench.workloads.names import PHASES, ROUTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class Step:
     types: Types
     tensor: int = 1
     replicas: int = 1
+    routing: str = "uniform"  # the rule by which tokens take experts
 
     @property
     def tokens(self) -> int:
@@ -75,6 +76,7 @@ def make_step(
     types: Types,
     tensor: int = 1,
     replicas: int = 1,
+    routing: str = "uniform",
 ) -> Step:
     """A step of a phase. Errors: InputError for what the network has not, or sizes that do not divide.
 
@@ -103,7 +105,9 @@ def make_step(
     if network.context and longest > network.context:
         raise InputError(f"{name} attends to at most {network.context:,} tokens, got {longest:,}; give fewer")
     check_ranks(network, tensor)
-    return Step(phase, parts, types, tensor, replicas)
+    if routing not in ROUTINGS:
+        raise InputError(f"{name} got routing={shorten(repr(routing))}{suggest(routing, ROUTINGS)}")
+    return Step(phase, parts, types, tensor, replicas, routing)
 
 
 def check_ranks(network: Architecture, tensor: int) -> None:

@@ -101,7 +101,7 @@ def _list_mlp(network: Architecture, kind: LayerKind) -> list[Weight]:
     if experts.shared:
         found += _list_matrices("shared_", d, experts.shared, mlp.gated, mlp.bias)
     if experts.shared_gate:
-        found.append(Weight("shared_gate", d, 1))
+        found.append(Weight("shared_router", d, 1))
     return found
 
 

@@ -8,10 +8,17 @@ import numpy as np
 
 from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.numbers import EPS, Numbers
+from kernbench.workloads.routing import Routing
 
 
-def decode(network: Architecture, numbers: Numbers, ids: list[int], context: int) -> np.ndarray:
-    """float64[vocabulary, sequence]: the logits."""
+def decode(
+    network: Architecture,
+    numbers: Numbers,
+    ids: list[int],
+    context: int,
+    routings: dict[int, Routing] | None = None,
+) -> np.ndarray:
+    """float64[vocabulary, sequence]: the logits; the experts that the routers choose go to `routings` by layer."""
     d, heads = network.hidden, network.attention
     assert isinstance(heads, Heads)
 
@@ -26,9 +33,14 @@ def decode(network: Architecture, numbers: Numbers, ids: list[int], context: int
         seen = min(context, kind.window or context)
         attended = x + attend(network, numbers, place, normal(network, numbers, place, "input_norm", x), context, seen)
         name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
-        x = attended + mlp(
-            network, numbers, place, normal(network, numbers, place, name, x if network.parallel else attended)
-        )
+        read = normal(network, numbers, place, name, x if network.parallel else attended)
+        if kind.sparse and network.experts:
+            made, chosen = mixture(network, numbers, place, read)
+            if routings is not None:
+                routings[layer] = Routing(tuple(tuple(int(one) for one in each) for each in chosen))
+        else:
+            made = mlp(network, numbers, place, read)
+        x = attended + made
     x = normal(network, numbers, "end", "final_norm", x)
     head = ("start", "embedding") if network.tied else ("end", "lm_head")
     return matrix(*head, network.vocabulary, d) @ x.T
@@ -89,6 +101,49 @@ def mlp(network: Any, numbers: Numbers, place: str, x: np.ndarray) -> np.ndarray
     else:
         up = activate(up, one.activation)
     return product(numbers, place, "down", up, network.hidden, one.bias)
+
+
+def mixture(network: Any, numbers: Numbers, place: str, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The experts of each token and what they make of it, as the code of transformers has it for each family."""
+    by, kind = network.experts, network.family
+    logits = product(numbers, place, "router", x, by.count, False)
+    scores = 1 / (1 + np.exp(-logits)) if kind == "deepseek_v3" else softmax(logits)
+    ranked = scores
+    if kind.startswith("deepseek") and by.groups > 1:
+        grouped = scores.reshape(len(x), by.groups, -1)
+        best = np.sort(grouped, axis=-1)[..., -2:].sum(-1) if kind == "deepseek_v3" else grouped.max(-1)
+        kept = np.argsort(-best, axis=1)[:, : by.groups_chosen]
+        mask = np.zeros(best.shape)
+        np.put_along_axis(mask, kept, 1.0, axis=1)
+        ranked = (grouped * mask[:, :, None]).reshape(len(x), -1)
+    chosen = np.argsort(-ranked, axis=1)[:, : by.chosen]
+    shares = np.take_along_axis(scores, chosen, axis=1)
+    if by.normalised:
+        shares = shares / shares.sum(1, keepdims=True)
+    shares = shares * by.factor
+    y = np.zeros_like(x)
+    for token, experts in enumerate(chosen):
+        for share, expert in zip(shares[token], experts, strict=True):
+            y[token] += (
+                share * one_expert(network, numbers, place, f"expert{expert}", x[token : token + 1], by.inner)[0]
+            )
+    if by.shared:
+        shared = one_expert(network, numbers, place, "shared", x, by.shared)
+        if by.shared_gate:
+            shared = shared / (1 + np.exp(-product(numbers, place, "shared_router", x, 1, False)))
+        y = y + shared
+    return y, chosen
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    weights = np.exp(x - x.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def one_expert(network: Any, numbers: Numbers, place: str, name: str, x: np.ndarray, inner: int) -> np.ndarray:
+    gate = activate(product(numbers, place, f"{name}.gate", x, inner, False), network.mlp.activation)
+    up = product(numbers, place, f"{name}.up", x, inner, False)
+    return product(numbers, place, f"{name}.down", gate * up, network.hidden, False)
 
 
 def activate(x: np.ndarray, name: str) -> np.ndarray:

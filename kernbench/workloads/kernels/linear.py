@@ -55,7 +55,7 @@ def multiply(
         return
     x = tl.load(x_ptr + first * s.tokens * itemsize(dtype), (end - first, s.tokens), dtype)
     if normal:
-        x = _take_sums(tl, x, first, normal, dtype)
+        x = take_sums(tl, x, first, normal, dtype)
     for w_ptr, part_ptr in zip(w_ptrs, part_ptrs, strict=True):
         if top < bottom:
             shape = (bottom - top, end - first)
@@ -79,7 +79,7 @@ def finish(
     first, end = own_rows(tl, s.out)
     if first >= end:
         return
-    scale = _find_scale(tl, Norm(*norm), s) if norm else None
+    scale = find_scale(tl, Norm(*norm), s) if norm else None
     rows = max(1, BLOCK_BYTES // (s.tokens * itemsize("f32")))
     for top in range(first, end, rows):
         block = _Block(tl, top, min(end, top + rows), s, dtype)
@@ -134,7 +134,7 @@ def rows_of_parts(out: int, cubes: int, pes: int) -> int:
     return -(-out // cubes) * cubes * pes
 
 
-def _take_sums(tl: Any, x: Any, first: int, normal: tuple[int, int, int], dtype: str) -> Any:
+def take_sums(tl: Any, x: Any, first: int, normal: tuple[int, int, int], dtype: str) -> Any:
     """x times the weights of a norm; its sums over the features of this PE are written."""
     rows, tokens = x.shape
     weight_ptr, squares_ptr, elements_ptr = normal
@@ -147,7 +147,7 @@ def _take_sums(tl: Any, x: Any, first: int, normal: tuple[int, int, int], dtype:
     return x * tl.load(weight_ptr + first * itemsize(dtype), (rows, 1), dtype)
 
 
-def _find_scale(tl: Any, norm: Norm, s: Sizes) -> tuple[Any, Any]:
+def find_scale(tl: Any, norm: Norm, s: Sizes) -> tuple[Any, Any]:
     """1 / deviation of each token, (1, tokens), and its mean over its deviation; None for a norm without a mean."""
     share = 1.0 / norm.features
     shape = (_busy(tl, s.features), s.tokens)

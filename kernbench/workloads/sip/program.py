@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,11 +10,13 @@ import numpy as np
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.torch.equal_ranks import EqualRanks
-from kernbench.workloads.architecture import Architecture, Heads
+from kernbench.workloads.architecture import Architecture, Heads, LayerKind
 from kernbench.workloads.kernels.embedding import embed
 from kernbench.workloads.kernels.layout import OVER_PES
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark, Plan
+from kernbench.workloads.routing import Routing, draw_routing
+from kernbench.workloads.sip.experts import ExpertsBlock
 from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.projection import Part, Projection
 from kernbench.workloads.sip.rank import Rank
@@ -34,7 +36,6 @@ def check_lowered(network: Architecture, step: Step) -> None:
     lacks = {
         f"phase={step.phase}": step.phase != "decode",
         "latent attention": not isinstance(network.attention, Heads),
-        "experts": network.experts is not None,
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
         "soft caps of scores": bool(network.soft_caps),
     }
@@ -60,8 +61,18 @@ def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: in
 class Decoder:
     """A decoder on one rank: all tensors are made first, then the launches of a step follow each other."""
 
-    def __init__(self, torch: RuntimeContext, plan: Plan, step: Step, index: int, numbers: Numbers) -> None:
+    def __init__(
+        self,
+        torch: RuntimeContext,
+        plan: Plan,
+        step: Step,
+        index: int,
+        numbers: Numbers,
+        routings: Mapping[int, Routing] | None = None,
+    ) -> None:
+        """`routings` has the experts that tokens take in each layer; without it they are drawn by the rule of the step."""
         network, d = plan.network, plan.network.hidden
+        self._routings = routings
         self.rank = rank = Rank(torch, network, step, index, numbers)
         self.x = rank.activation("x", d)
         self.part = rank.activation("part", d) if step.tensor > 1 else None
@@ -69,16 +80,23 @@ class Decoder:
         self.table = self._table("embedding", network.vocabulary)
         self.places = self._table("positions", network.positions) if network.positions else 0
         self.identity = rank.constant("identity", np.eye(rank.tokens, dtype=np.float32))
-        self.layers: list[tuple[str, AttentionBlock, MlpBlock]] = []
+        self.layers: list[tuple[str, AttentionBlock, MlpBlock | ExpertsBlock]] = []
         for at, kind in plan.list_layers():
             rank.align()
-            self.layers.append((f"layer {at}", AttentionBlock(rank, f"{at}", kind), MlpBlock(rank, f"{at}")))
+            self.layers.append((f"layer {at}", AttentionBlock(rank, f"{at}", kind), self._mlp(at, kind)))
         rank.align()
         self.norm = rank.norm("end", "final_norm")
         place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
         part = Part(name, network.vocabulary, d, rank.share(network.vocabulary))
         self.head = Projection(rank, place, [part], self.norm)
         self.logits = rank.activation("logits", self.head.rows)
+
+    def _mlp(self, at: int, kind: LayerKind) -> MlpBlock | ExpertsBlock:
+        rank, experts = self.rank, self.rank.network.experts
+        if not (kind.sparse and experts):
+            return MlpBlock(rank, f"{at}")
+        found = self._routings[at] if self._routings else draw_routing(experts, rank.tokens, rank.step.routing)
+        return ExpertsBlock(rank, f"{at}", found)
 
     def launch(self) -> None:
         """The launches of a step."""
@@ -100,7 +118,7 @@ class Decoder:
         with rank.operator("lm_head"):
             rank.multiply("lm_head", self.x, [self.head], self.logits)
 
-    def _add(self, block: AttentionBlock | MlpBlock, name: str) -> None:
+    def _add(self, block: AttentionBlock | MlpBlock | ExpertsBlock, name: str) -> None:
         """x += the block of x."""
         if self.part is None:
             block.launch(self.x, self.x, self.x)
@@ -108,7 +126,7 @@ class Decoder:
         block.launch(self.x, self.part, 0)
         self.rank.add_parts(name, self.x, self.part)
 
-    def _add_both(self, attention: AttentionBlock, mlp: MlpBlock) -> None:
+    def _add_both(self, attention: AttentionBlock, mlp: MlpBlock | ExpertsBlock) -> None:
         """x += what attention and MLP make of one x, with one all-reduce."""
         attention.launch(self.x, self.both, 0 if self.part else self.x)
         if self.part is None:
