@@ -108,4 +108,4 @@ def _first(rows: Sequence[Mapping[str, Any]], i: int) -> str:
 
 
 def _not_modelled(lines: Sequence[str]) -> TextTable:
-    return list_table([("not modelled", line, "") for line in lines])
+    return list_table([("not modelled", "", line) for line in lines])
