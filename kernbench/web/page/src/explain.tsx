@@ -8,7 +8,7 @@ import { Card } from "./explain_parts";
 import { EnergyCards, type Energy } from "./explain_energy";
 import { PathCard } from "./explain_path";
 import { RooflineChart } from "./explain_roofline";
-import { Launches, Lines, Network, Operations, Queueing, Utilisation } from "./explain_tables";
+import { Launches, Lines, Network, Operations, Operators, Queueing, Utilisation } from "./explain_tables";
 import { WhatIfCard } from "./explain_what_if";
 import { JobBox } from "./job";
 import { listCommands, useJob, type Commands } from "./jobs";
@@ -71,6 +71,7 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
             wide={!found.roofline}
           />
           <Utilisation found={found} onPart={onPart} />
+          <Operators found={found} />
           <Operations found={found} />
           <Lines found={found} />
           <Queueing found={found} />

@@ -48,6 +48,14 @@ export interface Launch {
   gbs_of_peak: number | null;
 }
 
+/** An operator of a network, and what the critical path through it is spent on, by class of part. */
+export interface OperatorTime {
+  section: string;
+  operator: string;
+  path_ns: number;
+  spent_ns: Record<string, number>; // the longest first
+}
+
 export interface Usage {
   kind: string;
   parts: number;
@@ -63,6 +71,7 @@ export interface Explained {
   operations: Record<string, number>;
   lines: { place: string; text: string; path_ns: number; pieces: number }[];
   launches: Launch[];
+  operators?: OperatorTime[]; // none in runs of earlier versions
   what_if: WhatIf | null;
   window_ns: number;
   utilisation: Usage[];

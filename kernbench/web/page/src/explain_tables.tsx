@@ -6,6 +6,7 @@ interface FoundProps {
   found: Explained;
 }
 
+const CLASSES = 3; // of parts that a line of an operator names
 const NO_LINE = "(no kernel: host and launches)";
 const NO_OPERATION = "(between operations)";
 const CAUSES: [string, string][] = [
@@ -115,6 +116,29 @@ export function Queueing({ found }: FoundProps) {
             <i class="contention" style={{ width: `${(one.contention_ns / most) * 100}%` }} />
             <i class="served" style={{ width: `${(one.served_ns / most) * 100}%` }} />
           </span>,
+        ])}
+      />
+    </Card>
+  );
+}
+
+export function Operators({ found }: FoundProps) {
+  if (!found.operators?.length) return null;
+  const whole = found.critical_path_ns;
+  return (
+    <Card title="Operators" note="and what the critical path through each is spent on" wide>
+      <Figures
+        headings={[{ text: "part", left: true }, { text: "operator", left: true }, { text: "on path ns" }, { text: "share" }, { text: "" }, { text: "spent on", left: true }]}
+        rows={found.operators.map((one) => [
+          one.section,
+          one.operator,
+          formatNs(one.path_ns),
+          formatShare(one.path_ns / whole),
+          <Bar share={one.path_ns / whole} label={formatShare(one.path_ns / whole)} />,
+          Object.entries(one.spent_ns)
+            .slice(0, CLASSES)
+            .map(([kind, ns]) => `${kind} ${formatShare(ns / one.path_ns)}`)
+            .join(", "),
         ])}
       />
     </Card>
