@@ -20,7 +20,7 @@ class Panel(NamedTuple):
     width: int
 
     def at(self, features: int, row: int = 0) -> int:
-        """The element at which a row begins, in a tensor of so many features."""
+        """The element at which a row begins, in a tensor of a number of features."""
         return features * self.first + row * self.width
 
 
@@ -33,7 +33,7 @@ class Share(NamedTuple):
 
 
 def cut(first: int, tokens: int, count: int) -> tuple[Panel, ...]:
-    """Tokens from `first` on in so many panels, of widths that differ by no more than one."""
+    """Tokens from `first` on in `count` panels, of widths that differ by no more than one."""
     bounds = [first + tokens * i // count for i in range(count + 1)]
     return tuple(Panel(a, b - a) for a, b in pairwise(bounds) if b > a)
 
@@ -56,6 +56,6 @@ def share_out(panels: Sequence[tuple[int, int]], rows: tuple[int, int], index: i
 
 
 def cut_rows(rows: tuple[int, int], most: int) -> list[tuple[int, int]]:
-    """Rows in blocks of at most so many, of equal sizes but for the last."""
+    """Rows in blocks of `most` or fewer, of equal sizes but for the last."""
     count = max(1, -(-(rows[1] - rows[0]) // max(1, most)))
     return [part for part in (part_of(rows, i, count) for i in range(count)) if part[0] < part[1]]
