@@ -33,7 +33,7 @@ def tell_energy(result: RunResult, step: Mapping[str, Any], ran: Ran) -> dict[st
     operators = zip(each, step["operators"], strict=True)
     dynamic = step["replicas"] * sum(aj * operator["times"] for aj, operator in operators)
     static = static_aj(count_draws(energy.draws), step["step_fs"])
-    tokens = step["sequences"] * step["replicas"]
+    tokens = step["tokens"] * step["replicas"]
     known = not energy.missing
     joules = (dynamic + static) / AJ_PER_J / tokens
     return {

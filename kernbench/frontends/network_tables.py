@@ -24,16 +24,18 @@ def network_tables(result: RunResult) -> list[TextTable]:
 
 def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
     held = told["memory_bytes"]
+    is_decode = told["phase"] == "decode"
+    unit = "tokens/s" if is_decode else "prompt tokens/s"
     lines = [
         (
-            "time per token",
+            "time per token" if is_decode else "first token",
             f"{told['step_ns'] / 1e6:,.4f} ms",
             f"a step of all {told['layers']} layers, simulated time",
         ),
-        ("a user", f"{told['user_tokens_s']:,.1f} tokens/s", f"one of {told['sequences']} sequences"),
+        ("a user", f"{told['user_tokens_s']:,.1f} {unit}", f"one of {plural(told['sequences'], 'sequence')}"),
         (
             "the machine",
-            f"{told['tokens_s']:,.1f} tokens/s",
+            f"{told['tokens_s']:,.1f} {unit}",
             f"{plural(told['tensor'] * told['replicas'], 'SIP')} in use",
         ),
         *_routing(told["routing"]),

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 DOCS = """A step of the network.
 
 Parameters:
-    phase: decode takes a token of each sequence; prefill and chunked have no kernels yet
+    phase: decode takes a token of each sequence, prefill its whole prompt; chunked has no kernels yet
     batch: sequences of a step
-    context: tokens that the new one attends to, itself among them
+    context: of decode, tokens that the new one attends to, itself among them
+    prompt: of prefill, tokens of each sequence
     tp: SIPs that share the matrices of a layer (tensor parallelism)
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
@@ -124,9 +125,9 @@ class NetworkWorkload(BenchWorkload):
             network,
             phase=given["phase"],
             batch=given["batch"],
-            prompt=given["context"],
+            prompt=given["prompt"],
             context=given["context"],
-            chunk=given["context"],
+            chunk=given["prompt"],
             types=types,
             tensor=given["tp"],
             replicas=given["dp"],

@@ -13,6 +13,7 @@ PARAMETERS: dict[str, str | int] = {
     "phase": "decode",
     "batch": 1,
     "context": 1024,
+    "prompt": 1024,
     "tp": 1,
     "dp": 1,
     "routing": "uniform",

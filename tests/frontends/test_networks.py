@@ -65,6 +65,24 @@ def test_the_summary_has_a_line_for_each_operator_and_for_what_is_not_modelled(c
     assert max(map(len, out.splitlines())) <= 132
 
 
+def test_prefill_gives_the_time_to_the_first_token_and_prompt_tokens_a_second(config, capsys):
+    code, out, _ = run(capsys, config, "phase=prefill", "prompt=33", "batch=2")
+    assert code == 0
+    assert "first token" in out
+    assert "prompt tokens/s" in out
+    told = kernbench.run(config, "tiny", parameters={"phase": "prefill", "prompt": 33, "batch": 2}).network
+    assert told is not None
+    assert told["tokens"] == 66
+    assert told["tokens_s"] == pytest.approx(66e9 / told["step_ns"])
+    assert told["user_tokens_s"] == pytest.approx(33e9 / told["step_ns"])
+    assert all(0 < row["share_of_peak"] < 1 for row in told["operators"] if row["bound"])
+
+
+def test_the_prompt_does_not_count_in_decode(config):
+    one, other = (kernbench.run(config, "tiny", parameters={"context": 9, "prompt": prompt}) for prompt in (1, 500))
+    assert one.network["step_fs"] == other.network["step_fs"]
+
+
 def test_all_layers_take_the_time_of_one_of_each_kind(config):
     given = {"batch": 2, "context": 9}
     one, every = (kernbench.run(config, "tiny", parameters={**given, "layers": how}) for how in ("kinds", "all"))
@@ -88,7 +106,7 @@ def test_a_name_of_a_description_is_a_network():
 @pytest.mark.parametrize(
     ("sets", "machine", "sentence"),
     [
-        (["phase=prefill"], "tiny", "small needs phase=prefill, for which there are no kernels yet; phase=decode of "),
+        (["phase=chunked"], "tiny", "small needs phase=chunked, for which there are no kernels yet; phase=decode and "),
         (["phase=later"], "tiny", "phase"),
         (["batch=0"], "tiny", "small got batch=0; give 1 or more"),
         (

@@ -1,4 +1,4 @@
-"""A decoder in numpy, float64: one token of each sequence behind a cache that is there."""
+"""A decoder in numpy, float64: one token of each sequence behind a cache that is there, or whole prompts."""
 
 from __future__ import annotations
 
@@ -44,6 +44,55 @@ def decode(
     x = normal(network, numbers, "end", "final_norm", x)
     head = ("start", "embedding") if network.tied else ("end", "lm_head")
     return matrix(*head, network.vocabulary, d) @ x.T
+
+
+def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int) -> np.ndarray:
+    """float64[vocabulary, sequence]: the logits of the last token of each of `count` prompts, one after the other in `ids`."""
+    d, length = network.hidden, len(ids) // count
+
+    def matrix(place: str, name: str, out: int, features: int) -> np.ndarray:
+        return numbers.matrix(place, name, out, features).astype(np.float64)
+
+    x = matrix("start", "embedding", network.vocabulary, d)[ids]
+    if network.positions:
+        x = x + np.tile(matrix("start", "positions", network.positions, d)[:length], (count, 1))
+    for layer, kind in enumerate(network.layer_kinds):
+        place = str(layer)
+        read = normal(network, numbers, place, "input_norm", x)
+        attended = x + attend_prompt(network, numbers, place, read, length, kind.window)
+        name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
+        x = attended + mlp(
+            network, numbers, place, normal(network, numbers, place, name, x if network.parallel else attended)
+        )
+    x = normal(network, numbers, "end", "final_norm", x[length - 1 :: length])
+    head = ("start", "embedding") if network.tied else ("end", "lm_head")
+    return matrix(*head, network.vocabulary, d) @ x.T
+
+
+def attend_prompt(
+    network: Any, numbers: Numbers, place: str, x: np.ndarray, length: int, window: int | None
+) -> np.ndarray:
+    """Attention of each prompt on its own, with the whole square of scores."""
+    heads, count = network.attention, len(x) // length
+    h, k, e = heads.queries, heads.keys, heads.size
+
+    def project(name: str, of: int) -> np.ndarray:
+        return product(numbers, place, name, x, of * e, heads.bias).reshape(count, length, of, e)
+
+    def turned(y: np.ndarray, name: str) -> np.ndarray:
+        if heads.normalised:
+            y = y / np.sqrt((y * y).mean(-1, keepdims=True) + EPS) * numbers.vector(place, name, e, 1.0)
+        return np.stack([turn(y[:, at], network.rotary, at) for at in range(length)], axis=1)
+
+    q, keys, values = turned(project("q", h), "q_norm"), turned(project("k", k), "k_norm"), project("v", k)
+    keys, values = (np.repeat(y, h // k, axis=2) for y in (keys, values))
+    scores = np.einsum("sqhe,sche->shqc", q, keys) / np.sqrt(e)
+    ahead = np.arange(length)[None, :] - np.arange(length)[:, None]
+    scores[..., (ahead > 0) | (ahead <= -(window or length))] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    out = np.einsum("shqc,sche->sqhe", weights, values).reshape(len(x), h * e)
+    return product(numbers, place, "o", out, network.hidden, heads.out_bias)
 
 
 def normal(network: Architecture, numbers: Numbers, place: str, name: str, x: np.ndarray) -> np.ndarray:

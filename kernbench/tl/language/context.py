@@ -143,7 +143,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     # Waiting
 
     def release(self, x: TensorHandle) -> None:
-        """Free the scratch of a result for other results of its size; the tensor cannot be used afterwards. Takes no time.
+        """Free the scratch of a result for other results; the tensor cannot be used afterwards. Takes no time.
 
         A tensor without scratch (loaded, received, a constant) stays as it is.
         """

@@ -25,7 +25,10 @@ ALIGN_BYTES = 16
 
 
 class Scratch:
-    """A bump allocator of 16-byte-aligned TCM addresses; with base 0 (no PE behind the kernel) every address is 0."""
+    """A bump allocator of 16-byte-aligned TCM addresses; with base 0 (no PE behind the kernel) every address is 0.
+
+    What is given back is used again for results of the same size; when the region is full, for all that fit.
+    """
 
     __slots__ = ("_released", "base", "cursor", "size")
 
@@ -40,18 +43,47 @@ class Scratch:
         if not self.base:
             return 0
         rounded = nbytes + -nbytes % ALIGN_BYTES
-        if released := self._released.get(rounded):
-            return released.pop()
-        start = self.cursor
-        end = start + rounded
-        if end > self.size:
+        if rounded in self._released:
+            return self._pop(rounded)
+        if self.cursor + rounded > self.size:
+            self._join()
+        if self.cursor + rounded <= self.size:
+            start = self.base + self.cursor
+            self.cursor += rounded
+            return start
+        size = min((size for size in self._released if size >= rounded), default=0)
+        if not size:
+            free = max(self.size - self.cursor, *self._released, 0)
             fail(
-                f"scratch memory is full: {nbytes} bytes were asked for and {self.size - start} of {self.size} are free",
+                f"scratch memory is full: {nbytes} bytes were asked for and {free} of {self.size} are free",
                 "use fewer or smaller results, or raise pe.scratch_bytes of the topology",
                 ScratchError,
             )
-        self.cursor = end
-        return self.base + start
+        start = self._pop(size)
+        if size > rounded:
+            self._released.setdefault(size - rounded, []).append(start + rounded)
+        return start
+
+    def _pop(self, size: int) -> int:
+        found = self._released[size]
+        start = found.pop()
+        if not found:
+            del self._released[size]
+        return start
+
+    def _join(self) -> None:
+        """Join free neighbours, and those before the cursor with what is free behind it."""
+        free = sorted((start, size) for size, starts in self._released.items() for start in starts)
+        self._released = {}
+        joined: list[tuple[int, int]] = []
+        for start, size in free:
+            if joined and sum(joined[-1]) == start:
+                start, size = joined[-1][0], joined.pop()[1] + size
+            joined.append((start, size))
+        if joined and sum(joined[-1]) == self.base + self.cursor:
+            self.cursor = joined.pop()[0] - self.base
+        for start, size in joined:
+            self._released.setdefault(size, []).append(start)
 
     def holds(self, address: int) -> bool:
         """Whether an address is in the region."""

@@ -20,7 +20,7 @@ class Panel(NamedTuple):
     width: int
 
     def at(self, features: int, row: int = 0) -> int:
-        """The element at which a row begins, in a tensor of `features`."""
+        """The element at which a row begins, in a tensor of a number of features."""
         return features * self.first + row * self.width
 
 
@@ -56,6 +56,6 @@ def share_out(panels: Sequence[tuple[int, int]], rows: tuple[int, int], index: i
 
 
 def cut_rows(rows: tuple[int, int], most: int) -> list[tuple[int, int]]:
-    """Rows in blocks of at most `most`, of equal sizes but for the last."""
+    """Rows in blocks of `most` or fewer, of equal sizes but for the last."""
     count = max(1, -(-(rows[1] - rows[0]) // max(1, most)))
     return [part for part in (part_of(rows, i, count) for i in range(count)) if part[0] < part[1]]

@@ -36,7 +36,11 @@ class Rows:
             y = self.keep(y * other, y, other)
         if then.residual_ptr:
             y = self.keep(y + tl.load(then.residual_ptr + self.at, self.shape, self.dtype), y)
-        return self.keep(narrow(tl, y, self.dtype), y)
+        return self.narrow(y)
+
+    def narrow(self, y: Any) -> Any:
+        """A result in the type of activations."""
+        return self.keep(narrow(self.tl, y, self.dtype), y)
 
     def release(self) -> None:
         """Let go of all results."""

@@ -6,6 +6,9 @@ from typing import Any
 
 from kernbench.dtypes import itemsize
 from kernbench.workloads.kernels.layout import own_rows, rows_in_cube
+from kernbench.workloads.kernels.panels import cut_rows
+
+ADDED_BYTES = 1 << 18  # of sums at a time
 
 
 def spread(x_ptr: int, y_ptr: int, rows: int, tokens: int, dtype: str, tl: Any) -> None:
@@ -27,7 +30,8 @@ def spread_heads(x_ptr: int, y_ptr: int, heads: int, width: int, tokens: int, dt
 
 def add(x_ptr: int, y_ptr: int, rows: int, tokens: int, dtype: str, tl: Any) -> None:
     """x += y, each PE its own rows."""
-    first, end = own_rows(tl, rows)
-    if first < end:
+    for first, end in cut_rows(own_rows(tl, rows), ADDED_BYTES // (tokens * itemsize(dtype))):
         at, shape = first * tokens * itemsize(dtype), (end - first, tokens)
-        tl.store(x_ptr + at, tl.load(x_ptr + at, shape, dtype) + tl.load(y_ptr + at, shape, dtype))
+        total = tl.load(x_ptr + at, shape, dtype) + tl.load(y_ptr + at, shape, dtype)
+        tl.store(x_ptr + at, total)
+        tl.release(total)

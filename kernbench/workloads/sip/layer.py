@@ -29,11 +29,10 @@ class AttentionBlock:
         heads = network.attention
         assert isinstance(heads, Heads)
         self.rank, self.place, self.heads = rank, place, heads
-        self.sizes = find_sizes(rank, heads, kind)
-        a, d, e = self.sizes, network.hidden, heads.size
+        d, e, own_keys = network.hidden, heads.size, max(1, heads.keys // rank.step.tensor)
         queries, keys = heads.queries * e, heads.keys * e
         self.first = rank.index * heads.keys // rank.step.tensor  # of the heads of keys; ranks beyond them share one
-        mine = slice(self.first * e, (self.first + a.keys) * e)
+        mine = slice(self.first * e, (self.first + own_keys) * e)
         own = rank.share(queries)
         self.norm = rank.norm(place, "input_norm")
         bias = heads.bias
@@ -41,6 +40,13 @@ class AttentionBlock:
         self.qkv = Projection(rank, place, parts, self.norm)
         own_bias = heads.out_bias and rank.index == 0  # the sum over ranks takes it once
         self.out = Projection(rank, place, [Part("o", d, queries, slice(None), own, own_bias)])
+        self.rows = rank.activation("qkv", self.qkv.rows)
+        self._prepare(kind)
+
+    def _prepare(self, kind: LayerKind) -> None:
+        """Make what attention alone needs: the cache, tables, and where its results lie."""
+        rank, e = self.rank, self.heads.size
+        a = self.sizes = find_sizes(rank, self.heads, kind)
         self.cache = tuple(self._cache(name) for name in ("keys", "values"))
         self.tables = self._tables()
         self.units = rank.torch.empty((a.pairs * a.splits, a.group * e), rank.dtype, OVER_PES, "units")
@@ -50,7 +56,6 @@ class AttentionBlock:
             shape = (a.pairs * a.splits, a.group)
             self.parts = tuple(rank.torch.empty(shape, "f32", OVER_PES, name) for name in ("largest", "total"))  # type: ignore[assignment]
             self.merged = rank.torch.empty((a.pairs, a.group * e), rank.dtype, OVER_PES, "merged")
-        self.rows = rank.activation("qkv", self.qkv.rows)
         self.rows_in_cubes = rank.activation("qkv_in_cubes", self.qkv.rows, IN_CUBES)
         self.attended = rank.activation("attended", self.out.features, IN_CUBES)
 

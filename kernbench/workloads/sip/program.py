@@ -34,7 +34,9 @@ def check_lowered(network: Architecture, step: Step) -> None:
     """Check that a step has kernels. Errors: InputError that names what has none, and what would do."""
     name = network.name
     lacks = {
-        f"phase={step.phase}": step.phase != "decode",
+        "bidirectional attention": not network.causal,
+        f"phase={step.phase}": step.phase == "chunked",
+        "prefill of experts": network.experts is not None and step.phase != "decode",
         "latent attention": not isinstance(network.attention, Heads),
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
         "soft caps of scores": bool(network.soft_caps),
@@ -42,8 +44,8 @@ def check_lowered(network: Architecture, step: Step) -> None:
     found = [what for what, is_so in lacks.items() if is_so]
     if found:
         raise InputError(
-            f"{name} needs {found[0]}, for which there are no kernels yet; phase=decode of dense decoders with heads of keys "
-            "and values runs, such as llama-3.1-8b"
+            f"{name} needs {found[0]}, for which there are no kernels yet; phase=decode and phase=prefill of dense decoders "
+            "with heads of keys and values run, such as llama-3.1-8b"
         )
 
 
@@ -51,7 +53,7 @@ def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: in
     """Check that a PE can hold its features of all tokens, times a norm. Errors: InputError with what would do."""
     features = -(-network.hidden // pes)
     most = scratch_bytes // (features * itemsize(step.types.activations) + SUMS_BYTES)
-    if step.tokens > most:
+    if step.phase == "decode" and step.tokens > most:
         raise InputError(
             f"{network.name} got {step.tokens:,} tokens a step; the PEs have {scratch_bytes:,} bytes of scratch, for at most "
             f"{most:,}; give fewer, or raise topology.pe.scratch_bytes"
@@ -60,6 +62,8 @@ def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: in
 
 class Decoder:
     """A decoder on one rank: all tensors are made first, then the launches of a step follow each other."""
+
+    attention: type[AttentionBlock] = AttentionBlock
 
     def __init__(
         self,
@@ -73,23 +77,32 @@ class Decoder:
         """`routings` has the experts that tokens take in each layer; without it they are drawn by the rule of the step."""
         network, d = plan.network, plan.network.hidden
         self._routings = routings
-        self.rank = rank = Rank(torch, network, step, index, numbers)
+        self.rank = rank = self._make_rank(torch, network, step, index, numbers)
         self.x = rank.activation("x", d)
         self.part = rank.activation("part", d) if step.tensor > 1 else None
         self.both = rank.activation("both", d) if network.parallel else self.x
         self.table = self._table("embedding", network.vocabulary)
         self.places = self._table("positions", network.positions) if network.positions else 0
-        self.identity = rank.constant("identity", np.eye(rank.tokens, dtype=np.float32))
+        self._prepare_ends()
         self.layers: list[tuple[str, AttentionBlock, MlpBlock | ExpertsBlock]] = []
         for at, kind in plan.list_layers():
             rank.align()
-            self.layers.append((f"layer {at}", AttentionBlock(rank, f"{at}", kind), self._mlp(at, kind)))
+            self.layers.append((f"layer {at}", self.attention(rank, f"{at}", kind), self._mlp(at, kind)))
         rank.align()
-        self.norm = rank.norm("end", "final_norm")
         place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
-        part = Part(name, network.vocabulary, d, rank.share(network.vocabulary))
-        self.head = Projection(rank, place, [part], self.norm)
-        self.logits = rank.activation("logits", self.head.rows)
+        part = Part(name, network.vocabulary, d, self.last.share(network.vocabulary))
+        self.head = Projection(self.last, place, [part], self.last.norm("end", "final_norm"))
+        self.logits = self.last.activation("logits", self.head.rows)
+
+    def _make_rank(
+        self, torch: RuntimeContext, network: Architecture, step: Step, index: int, numbers: Numbers
+    ) -> Rank:
+        return Rank(torch, network, step, index, numbers)
+
+    def _prepare_ends(self) -> None:
+        """Make what embedding and output need: `last` is the rank of what the output reads."""
+        self.identity = self.rank.constant("identity", np.eye(self.rank.tokens, dtype=np.float32))
+        self.last, self.read = self.rank, self.x
 
     def _mlp(self, at: int, kind: LayerKind) -> MlpBlock | ExpertsBlock:
         rank, experts = self.rank, self.rank.network.experts
@@ -100,23 +113,30 @@ class Decoder:
 
     def launch(self) -> None:
         """The launches of a step."""
-        rank, network = self.rank, self.rank.network
+        rank = self.rank
         rank.section = "embedding"
-        ids = list_ids(rank.step, network.vocabulary)
-        before = rank.step.parts[0].before
         with rank.operator("embedding"):
-            given = (self.places, self.identity, self.x, tuple(ids), before, network.hidden, rank.dtype)
-            rank.torch.launch("embed", embed, self.table, *given)
+            self._embed()
         for section, attention, mlp in self.layers:
             rank.section = section
-            if network.parallel:
+            if rank.network.parallel:
                 self._add_both(attention, mlp)
             else:
                 self._add(attention, "attention")
                 self._add(mlp, "MLP")
-        rank.section = "output"
+        rank.section = self.last.section = "output"
         with rank.operator("lm_head"):
-            rank.multiply("lm_head", self.x, [self.head], self.logits)
+            self._read_last()
+            self.last.multiply("lm_head", self.read, [self.head], self.logits)
+
+    def _embed(self) -> None:
+        rank, network = self.rank, self.rank.network
+        ids, before = list_ids(rank.step, network.vocabulary), rank.step.parts[0].before
+        given = (self.places, self.identity, self.x, tuple(ids), before, network.hidden, rank.dtype)
+        rank.torch.launch("embed", embed, self.table, *given)
+
+    def _read_last(self) -> None:
+        """Bring what the output reads together: here it is all that there is."""
 
     def _add(self, block: AttentionBlock | MlpBlock | ExpertsBlock, name: str) -> None:
         """x += the block of x."""
@@ -160,12 +180,27 @@ class Ran(NamedTuple):
     alone: Sequence[int]
 
 
+def make_decoder(
+    torch: RuntimeContext,
+    plan: Plan,
+    step: Step,
+    index: int,
+    numbers: Numbers,
+    routings: Mapping[int, Routing] | None = None,
+) -> Decoder:
+    """The decoder of a rank for a step of its phase; `routings` as of `Decoder`."""
+    from kernbench.workloads.sip.prompt import PromptDecoder
+
+    kind = Decoder if step.phase == "decode" else PromptDecoder
+    return kind(torch, plan, step, index, numbers, routings)
+
+
 def run_step(torch: RuntimeContext, plan: Plan, step: Step, *, every_rank: bool = False) -> Ran:
     """Launch a step on all ranks; of ranks that do the same, but for `every_rank`, the first alone."""
     runtime, decoders = torch.runtime, list[Decoder]()
 
     def work(index: int) -> None:
-        decoder = Decoder(torch, plan, step, index, Numbers())
+        decoder = make_decoder(torch, plan, step, index, Numbers())
         decoders.append(decoder)
         if decoder.part is not None:
             runtime.launcher.rendezvous("the beginning of a step", decoder.part, begin)

@@ -34,13 +34,13 @@ class Projection:
         self.rows = sum(_length(part.rows, part.out) for part in parts)
         self.features = _length(parts[0].cols, parts[0].features)
         self.weight: Tensor = rank.weight(name, self.rows, self.features, self.make)
-        self.parts: Tensor = rank.parts(name, self.rows)
+        self.parts: Tensor | int = rank.parts(name, self.rows)
         self.shift: Tensor | None = None
         self.bias: Tensor | int = 0
-        has_shift = norm is not None and norm.shift is not None
-        if has_shift:
+        self._folded = norm if norm is not None and norm.shift is not None and rank.folds_norms else None
+        if self._folded:
             self.shift = rank.column(f"{name}.shift", self.rows, self._taken_by_mean)
-        if has_shift or any(part.bias for part in parts):
+        if self._folded or any(part.bias for part in parts):
             self.bias = rank.column(f"{name}.bias", self.rows, self._whole_bias)
 
     def make(self) -> np.ndarray:
@@ -54,8 +54,8 @@ class Projection:
         )
 
     def _taken_by_mean(self) -> np.ndarray:
-        assert self.norm is not None
-        return self.make() @ self.norm.scale()
+        assert self._folded is not None
+        return self.make() @ self._folded.scale()
 
     def _whole_bias(self) -> np.ndarray:
         numbers = self._rank.numbers
@@ -66,8 +66,8 @@ class Projection:
             for part in self._parts
         ]
         bias = np.concatenate(given)
-        if self.norm is not None and self.norm.shift is not None:
-            bias = bias + self.make() @ self.norm.shift()
+        if self._folded is not None and self._folded.shift is not None:
+            bias = bias + self.make() @ self._folded.shift()
         return bias
 
 

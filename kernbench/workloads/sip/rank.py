@@ -33,6 +33,7 @@ class Normed(NamedTuple):
     weight: Tensor
     scale: Callable[[], np.ndarray]
     shift: Callable[[], np.ndarray] | None  # None: an RMS norm
+    shift_vector: Tensor | int = 0  # on the device, where products do not fold it in
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class Rank:
     numbers: Numbers
     marks: list[Mark] = field(default_factory=list[Mark])
     section: str = ""
+    columns: int = 0  # of activations; 0: the tokens of the step
     sums: tuple[Tensor, Tensor] = field(init=False)
     fillers: list[Buffer] = field(default_factory=list["Buffer"])
 
@@ -57,6 +59,11 @@ class Rank:
         )
 
     @property
+    def folds_norms(self) -> bool:
+        """Whether products apply the norm of what they read."""
+        return True
+
+    @property
     def dtype(self) -> str:
         """The type of activations."""
         return self.step.types.activations
@@ -64,7 +71,7 @@ class Rank:
     @property
     def tokens(self) -> int:
         """Columns of activations."""
-        return self.step.tokens
+        return self.columns or self.step.tokens
 
     def align(self) -> None:
         """Let the next tensors begin at the first channel of each HBM slice, so that all layers of a kind lie alike."""
@@ -124,7 +131,7 @@ class Rank:
         """Bring x, which lies over the PEs, to all cubes."""
         self.torch.launch("spread", spread, x, y, x.shape[0], self.tokens, self.dtype)
 
-    def parts(self, name: str, rows: int) -> Tensor:
+    def parts(self, name: str, rows: int) -> Tensor | int:
         """Where PEs leave the parts of a product of some rows."""
         torch = self.torch
         return self.activation(f"{name}.parts", rows_of_parts(rows, torch.cubes_per_sip, torch.pes_per_cube))

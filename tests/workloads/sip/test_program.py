@@ -17,10 +17,10 @@ from kernbench.workloads.config_json import read_config
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.routing import Routing
-from kernbench.workloads.sip.program import Decoder, check_lowered, list_ids
+from kernbench.workloads.sip.program import check_lowered, list_ids, make_decoder
 from kernbench.workloads.step import Step
 from tests.workloads.configs import CONFIGS, decoder, gpt2
-from tests.workloads.reference import decode
+from tests.workloads.reference import decode, prefill
 from tests.workloads.sip.steps import step_of, time_step
 
 SIZES = "64/2/4/2/16/128/256"
@@ -45,6 +45,14 @@ def read(name: str) -> Architecture:
     return read_config(NETWORKS[name], "config.json", name)
 
 
+def refer(network: Architecture, numbers: Numbers, step: Step) -> Any:
+    """The logits of the reference."""
+    ids, part = list_ids(step, network.vocabulary), step.parts[0]
+    if step.phase == "decode":
+        return decode(network, numbers, ids, part.context)
+    return prefill(network, numbers, ids, part.count)
+
+
 def find_mismatches(network: Architecture, step: Step, machine: str = "tiny") -> tuple[str, ...]:
     """Where the logits of ranks are not those of the reference."""
     numbers, routings = Numbers(), dict[int, Routing]()
@@ -53,11 +61,11 @@ def find_mismatches(network: Architecture, step: Step, machine: str = "tiny") ->
         decode(network, numbers, ids, context, routings)
 
     def work(torch: Any, index: int) -> None:
-        one = Decoder(torch, Plan(network, every_layer=True), step, index, numbers, routings)
+        one = make_decoder(torch, Plan(network, every_layer=True), step, index, numbers, routings)
         one.launch()
         part = -(-network.vocabulary // step.tensor)
         mine = slice(index * part, (index + 1) * part)
-        torch.expect(one.logits, lambda: decode(network, numbers, ids, context)[mine], tolerance)
+        torch.expect(one.logits, lambda: refer(network, numbers, step)[mine], tolerance)
 
     def run(torch: Any) -> None:
         if step.tensor == 1:
@@ -105,4 +113,4 @@ def test_what_has_no_kernels_is_refused_by_name(name, what):
     network = read_config(CONFIGS[name], "config.json", name)
     with pytest.raises(InputError) as error:
         check_lowered(network, step_of(network, 1, 9, "f16"))
-    assert str(error.value).startswith(f"{name} needs {what}, for which there are no kernels yet; phase=decode of ")
+    assert str(error.value).startswith(f"{name} needs {what}, for which there are no kernels yet; phase=decode and ")

@@ -1,0 +1,83 @@
+"""A step of a decoder that takes many tokens of each sequence, on a rank: prefill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.workloads.kernels.embedding import arrange, gather, pick
+from kernbench.workloads.kernels.layout import OVER_PES
+from kernbench.workloads.kernels.panels import Panel
+from kernbench.workloads.sip.program import Decoder, list_ids
+from kernbench.workloads.sip.prompt_attention import PromptAttention
+from kernbench.workloads.sip.prompt_rank import PromptRank, flat
+from kernbench.workloads.sip.rank import Rank
+
+if TYPE_CHECKING:
+    from kernbench.host.torch.context import RuntimeContext
+    from kernbench.host.torch.tensor import Tensor
+    from kernbench.workloads.architecture import Architecture
+    from kernbench.workloads.numbers import Numbers
+    from kernbench.workloads.step import Step
+
+
+class PromptDecoder(Decoder):
+    """As `Decoder`, in panels; the last token of each sequence alone reaches the output."""
+
+    attention = PromptAttention
+    rank: PromptRank
+
+    def _make_rank(
+        self, torch: RuntimeContext, network: Architecture, step: Step, index: int, numbers: Numbers
+    ) -> PromptRank:
+        return PromptRank(torch, network, step, index, numbers)
+
+    def _prepare_ends(self) -> None:
+        rank, step, d = self.rank, self.rank.step, self.rank.network.hidden
+        self.token_rows = rank.torch.empty((rank.tokens, d), rank.dtype, OVER_PES, "token_rows")
+        self.token_columns = rank.activation("token_columns", d)
+        widths = dict.fromkeys(panel.width for panel in rank.panels)
+        made = {width: rank.constant("identity", np.eye(width, dtype=np.float32)) for width in widths}
+        self.identities = tuple(made[panel.width] for panel in rank.panels)
+        self.last = Rank(rank.torch, rank.network, step, rank.index, rank.numbers, rank.marks, columns=step.sequences)
+        self.read = self.last.activation("last", d)
+        self.picks = [(panel, self._pick(panel, chosen)) for panel, chosen in self._list_last()]
+
+    def _list_last(self) -> list[tuple[Panel, list[tuple[int, int]]]]:
+        """Panels with the last token of a sequence, and (column of the panel, sequence) of each."""
+        last = np.cumsum([part.tokens for part in self.rank.step.parts for _ in range(part.count)]) - 1
+        found: list[tuple[Panel, list[tuple[int, int]]]] = []
+        for panel in self.rank.panels:
+            end = panel.first + panel.width
+            chosen = [(int(token) - panel.first, i) for i, token in enumerate(last) if panel.first <= token < end]
+            if chosen:
+                found.append((panel, chosen))
+        return found
+
+    def _pick(self, panel: Panel, chosen: list[tuple[int, int]]) -> Tensor:
+        matrix = np.zeros((panel.width, self.rank.step.sequences), np.float32)
+        for column, sequence in chosen:
+            matrix[column, sequence] = 1
+        return self.rank.constant("picks", matrix)
+
+    def _embed(self) -> None:
+        rank, network = self.rank, self.rank.network
+        tables, ids = [self.table], [list_ids(rank.step, network.vocabulary)]
+        if not isinstance(self.places, int):
+            tables.append(self.places)
+            ids.append(list_positions(rank.step))
+        panels, d = flat(rank.panels), network.hidden
+        rows = (self.token_rows, self.token_columns, panels, tuple(map(tuple, ids)), d, rank.dtype)
+        rank.torch.launch("gather", gather, tuple(tables), *rows)
+        rank.torch.launch("arrange", arrange, self.token_columns, self.identities, self.x, rank.pieces(d))
+
+    def _read_last(self) -> None:
+        panels, matrices = zip(*self.picks, strict=True)
+        given = (self.read, self.rank.network.hidden, self.rank.step.sequences, self.rank.dtype)
+        self.rank.torch.launch("pick", pick, self.x, flat(panels), matrices, *given)
+
+
+def list_positions(step: Step) -> list[int]:
+    """The position of each new token."""
+    return [part.before + at for part in step.parts for _ in range(part.count) for at in range(part.tokens)]
