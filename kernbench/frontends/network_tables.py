@@ -36,7 +36,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         (
             "the machine",
             f"{told['tokens_s']:,.1f} {unit}",
-            f"{plural(told['tensor'] * told['replicas'], 'SIP')} in use",
+            f"{plural(told['tensor'] * told['replicas'], told['place'])} in use",
         ),
         *_routing(told["routing"]),
         *_energy(told),
@@ -44,7 +44,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         (
             "memory",
             _say_bytes(sum(held.values())),
-            f"of {_say_bytes(told['sip_bytes'])} of a SIP; {_say_held(held)}",
+            f"of {_say_bytes(told['sip_bytes'])} of a {told['place']}; {_say_held(held)}",
         ),
         ("simulated", f"{result.latency_ns:,.3f} ns", "latency of the launches that stand for all"),
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.dtypes import bits
+from kernbench.dtypes import BLOCK_BITS, bits
 from kernbench.errors import InputError
 from kernbench.frontends import networks
 from kernbench.frontends.bench_workloads import BenchWorkload, refuse_bounds
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
     from kernbench.workloads.sip.program import Ran
 
+CHIPS = "tensix"
 DOCS = """A step of the network.
 
 Parameters:
@@ -38,9 +39,12 @@ Parameters:
     tp: SIPs that share the matrices of a layer (tensor parallelism)
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
-    weights: type of the weights; empty: that of the config
+    weights: type of the weights; empty: that of the config, on chips of family tensix bfp8
     activations: type of the activations; empty: that of the config
-    cache: type of keys and values; empty: that of the activations
+    cache: type of keys and values; empty: that of the activations, on chips of family tensix bfp8
+    mlp_weights: on chips of family tensix, type of the first matrices of an MLP (gate and up); empty: that of the weights
+    math_fidelity: on such chips, phases of products; empty: hifi2
+    mlp_math_fidelity: on such chips, phases of the products with the first matrices of an MLP; empty: math_fidelity
     layers: kinds simulates one layer of each kind, all every layer
     ranks: equal simulates ranks that do the same between collectives once, all each of them
 """
@@ -89,7 +93,9 @@ class NetworkWorkload(BenchWorkload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        return refuse_family("networks", "sip", topology, family, self.machine)
+        if family == CHIPS:
+            return None
+        return refuse_family("networks", "sip", topology, family, f"{self.machine}, or a chip such as wormhole_n150")
 
     def refuse_mode(self, mode: str) -> str | None:
         """As of `Workload`."""
@@ -120,7 +126,7 @@ class NetworkWorkload(BenchWorkload):
     def make_step(self, given: Mapping[str, Any]) -> Step:
         """The step that parameters ask for. Errors: InputError."""
         network = self.network.architecture
-        types = read_types(network, given["weights"], given["activations"], given["cache"])
+        types = read_types(*(network, given["weights"], given["activations"], given["cache"]), given["mlp_weights"])
         return make_step(
             network,
             phase=given["phase"],
@@ -159,7 +165,20 @@ class NetworkWorkload(BenchWorkload):
         if refusal := self.refuse_mode(options.mode):
             raise InputError(refusal)
         machine, given = prepare_machine(self, request)
+        if machine.family == CHIPS:
+            from kernbench.frontends.network_chips import prepare_chip
+
+            return prepare_chip(self, request, machine, given)
+        if own := [name for name in networks.OF_CHIPS if given[name]]:
+            raise InputError(
+                f"{own[0]} is of chips of family {CHIPS!r}, and {machine.name} is of family 'sip'; leave it out"
+            )
         step, network = self.make_step(given), self.network.architecture
+        blocks = [name for name in (step.types.weights, step.types.activations, step.types.cache) if name in BLOCK_BITS]
+        if blocks:
+            raise InputError(
+                f"{blocks[0]} is a format of chips of family {CHIPS!r}, and {machine.name} is of family 'sip'"
+            )
         sips = machine.places.sip_count
         if step.tensor * step.replicas > sips:
             raise InputError(

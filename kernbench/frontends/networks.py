@@ -20,10 +20,22 @@ PARAMETERS: dict[str, str | int] = {
     "weights": "",
     "activations": "",
     "cache": "",
+    "mlp_weights": "",
+    "math_fidelity": "",
+    "mlp_math_fidelity": "",
     "layers": "kinds",
     "ranks": "equal",
 }
-CHOICES = {"phase": PHASES, "routing": ROUTINGS, "layers": ("kinds", "all"), "ranks": ("equal", "all")}
+FIDELITIES = ("", "lofi", "hifi2", "hifi3", "hifi4")
+OF_CHIPS = ("mlp_weights", "math_fidelity", "mlp_math_fidelity")  # of family tensix
+CHOICES = {
+    "phase": PHASES,
+    "routing": ROUTINGS,
+    "layers": ("kinds", "all"),
+    "ranks": ("equal", "all"),
+    "math_fidelity": FIDELITIES,
+    "mlp_math_fidelity": FIDELITIES,
+}
 
 
 def is_network(name: str) -> bool:

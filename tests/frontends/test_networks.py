@@ -122,7 +122,13 @@ def test_a_name_of_a_description_is_a_network():
         ),
         (["weights=int3"], "tiny", "unknown dtype 'int3'"),
         (["batch=10000000"], "tiny", "are missing; "),
-        ([], "wormhole_n150", "networks run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'"),
+        (
+            [],
+            "ascend_tiny",
+            "networks run on family 'sip', and topology 'ascend_tiny' is of family 'ascend'; give one such as",
+        ),
+        (["weights=bfp8"], "tiny", "bfp8 is a format of chips of family 'tensix', and tiny is of family 'sip'"),
+        (["math_fidelity=lofi"], "tiny", "math_fidelity is of chips of family 'tensix', and tiny is of family 'sip'"),
     ],
 )
 def test_what_cannot_run_is_refused_in_a_sentence_with_code_2(config, capsys, sets, machine, sentence):
