@@ -38,7 +38,7 @@ Parameters:
 
 @dataclass(frozen=True, slots=True)
 class GraphWorkload(OfFile):
-    """A graph; `units` are those of its next run, each with how many it stands for."""
+    """A graph; `units` are those of its next run, each with its number in the graph."""
 
     graph: GraphSource
     units: list[tuple[Unit, int]]

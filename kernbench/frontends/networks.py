@@ -1,4 +1,4 @@
-"""Networks: descriptions by name, a config.json of Hugging Face or an ONNX file, of which a step is simulated."""
+"""Networks: descriptions by name, a config.json of Hugging Face or an ONNX file. A step of one is simulated."""
 
 from __future__ import annotations
 

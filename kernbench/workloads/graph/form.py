@@ -142,7 +142,7 @@ class Graph:
 
 
 def join_steps(first: Sequence[Step], operands: int, then: Sequence[Step], places: Sequence[int]) -> tuple[Step, ...]:
-    """Steps of `first`, which has so many operands, followed by `then`, whose operands are at `places` of the joint ones.
+    """Steps of `first` followed by `then`, whose operands are at `places` of the joint ones.
 
     A place of -1 is the result of `first`. The joint operands begin with those of `first`; `operands` counts all of them.
     """

@@ -84,7 +84,7 @@ def _join(maker: Operator, reader: Operator) -> Operator | None:
 
 
 def follow(other: View, look: View, made: View) -> View | None:
-    """A view with the axes of `made`, where it has those of `look`, which has the elements of `made`; None if there is none.
+    """A view that has the axes of `look`, with those of `made` in their place; None where strides do not allow it.
 
     `look` and `made` are two ways to walk over the memory of one value, each element once.
     """

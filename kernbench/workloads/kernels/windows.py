@@ -2,7 +2,8 @@
 
 A matrix product is a convolution of one tap whose rows are pixels of one line; a product of two activations has its second
 operand at strides, each n and h its own. A program has a rectangle of pixels and some columns; its inner elements come in
-blocks, several of which are under way at once. Weights lie as the blocks that programs read, so each is one run of bytes.
+blocks, and the reads of several blocks are under way at once. Weights lie as the blocks that programs read, so each is one run
+of bytes.
 """
 
 from __future__ import annotations

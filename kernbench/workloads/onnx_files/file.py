@@ -36,7 +36,7 @@ def import_onnx() -> Any:
 
 
 class OnnxFile(GraphSource):
-    """A graph of an ONNX file. Errors: InputError for a file that is none, or of what is not known."""
+    """A graph of an ONNX file. Errors: InputError for another file, or a version that is not known."""
 
     def __init__(self, path: Path) -> None:
         self.file, self.name, self.source = path, path.stem, show_path(path)

@@ -33,7 +33,7 @@ CONTRIB = "com.microsoft"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the file: its name, those that it stands for, its operator, inputs, outputs and attributes."""
+    """A node of the file: its name, the nodes that it joins, its operator, inputs, outputs and attributes."""
 
     name: str
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Node:
         return InputError(f"node {self.name!r} ({self.op}) {what}")
 
     def choose(self, attribute: str, default: Any, known: Sequence[Any]) -> Any:
-        """An attribute of which some values are known. Errors: InputError for another."""
+        """An attribute with some known values. Errors: InputError for another."""
         value = self.attributes.get(attribute, default)
         if value not in known:
             raise self.error(f"has {attribute}={shorten(repr(value))}; known: {', '.join(map(repr, known))}")

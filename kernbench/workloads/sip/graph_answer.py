@@ -20,7 +20,7 @@ def tell_graph(
     peak: Peak,
     held: Mapping[str, int],
 ) -> dict[str, Any]:
-    """The answer in JSON's types; `spans_fs` is the start and end of each unit, which counts for so many."""
+    """The answer in JSON's types; `spans_fs` is the start and end of each unit."""
     rows = [_tell_unit(graph, unit, times, span, peak) for (unit, times), span in zip(units, spans_fs, strict=True)]
     total_fs = sum(row["times"] * (row["end_fs"] - row["start_fs"]) for row in rows)
     flops = sum(row["times"] * row["flops"] for row in rows)

@@ -331,7 +331,7 @@ class Planner:
 
 
 def _split_long(runs: Sequence[tuple[int, tuple[int, ...]]], pes: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The same axes, of which one alone is cut so that all PEs have a part."""
+    """The same axes; a lone axis is cut in two, so that all PEs have a part."""
     if len(runs) > 1 or not runs:
         yield from runs or [(1, ())]
         return

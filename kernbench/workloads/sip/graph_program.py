@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def select_units(units: Sequence[Unit], every: bool) -> list[tuple[Unit, int]]:
-    """The units to simulate, each with how many it stands for: the first of each key, or all."""
+    """The units to simulate, each with its number in the graph: the first of each key, or all."""
     if every:
         return [(unit, 1) for unit in units]
     counts: dict[object, int] = {}

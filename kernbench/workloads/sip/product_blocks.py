@@ -37,7 +37,7 @@ class Engine(NamedTuple):
 
 @cache
 def choose_blocks(extent: Extent, depth: int, itemsize: int, engine: Engine, constant: bool) -> Blocks:
-    """The blocks of a product. `constant`: the second operand is weights, of which each PE may have its own."""
+    """The blocks of a product. `constant`: the second operand is weights, and each PE may have its own."""
     return min(
         _list_blocks(extent, depth, itemsize, engine, constant),
         key=lambda one: bound_fs(one, depth, itemsize, engine, constant),
