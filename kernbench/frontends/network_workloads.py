@@ -20,7 +20,7 @@ from kernbench.frontends.shown import Section, Shown
 from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
 from kernbench.workloads.descriptions import Network, find_network
-from kernbench.workloads.names import list_networks
+from kernbench.workloads.names import is_graph, list_networks
 from kernbench.workloads.step import Step, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 
@@ -51,11 +51,10 @@ Parameters:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkWorkload(BenchWorkload):
-    """A network; `ran` has what its last run launched."""
+class OfFile(BenchWorkload):
+    """A network of a file."""
 
-    network: Network
-    ran: list[Ran]
+    file: Path
 
     record = networks.FRONT_END
 
@@ -72,14 +71,14 @@ class NetworkWorkload(BenchWorkload):
     @property
     def noted(self) -> str:
         """As of `Workload`."""
-        return self.given if self.given in list_networks() else str(self.network.file.absolute())
+        return self.given if self.given in list_networks() else str(self.file.absolute())
 
     @property
     def digests(self) -> Mapping[str, str]:
         """As of `Workload`; algorithms and settings of collectives belong to it."""
         from kernbench.ccl.config import list_files
 
-        digest = hashlib.sha256(self.network.file.read_bytes())
+        digest = hashlib.sha256(self.file.read_bytes())
         for path in list_files():
             digest.update(f"{path.name}\n".encode() + path.read_bytes())
         return {f"network {self.given}": digest.hexdigest()}
@@ -100,6 +99,19 @@ class NetworkWorkload(BenchWorkload):
     def refuse_mode(self, mode: str) -> str | None:
         """As of `Workload`."""
         return refuse_bounds(mode, "networks")
+
+    def check_family(self, topology: str, family: str) -> None:
+        """As of `BenchWorkload`."""
+        if refusal := self.refuse(topology, family):
+            raise InputError(refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkWorkload(OfFile):
+    """A transformer; `ran` has what its last run launched."""
+
+    network: Network
+    ran: list[Ran]
 
     def describe(self) -> Shown:
         """As of `Workload`."""
@@ -210,19 +222,18 @@ class NetworkWorkload(BenchWorkload):
         told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact)
         return replace(result, network={**told, **tell_energy(result, told, ran)})
 
-    def check_family(self, topology: str, family: str) -> None:
-        """As of `BenchWorkload`."""
-        if refusal := self.refuse(topology, family):
-            raise InputError(refusal)
-
     def tables(self, result: RunResult) -> list[TextTable]:
         """As of `Workload`."""
         return network_tables(result)
 
 
-def find(name: Name, values: Values) -> NetworkWorkload:
+def find(name: Name, values: Values) -> OfFile:
     """A network by its name or its path. Errors: InputError."""
     del values
+    if is_graph(str(name)):
+        from kernbench.frontends.network_graphs import find_workload
+
+        return find_workload(str(name))
     found = find_network(str(name))
     ran: list[Ran] = []
 
@@ -245,5 +256,5 @@ def find(name: Name, values: Values) -> NetworkWorkload:
         docs=(None, DOCS),
         line=1,
     )
-    workload = NetworkWorkload(bench, str(name), found, ran)
+    workload = NetworkWorkload(bench, str(name), found.file, found, ran)
     return workload

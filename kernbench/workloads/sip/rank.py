@@ -75,13 +75,7 @@ class Rank:
 
     def align(self) -> None:
         """Let the next tensors begin at the first channel of each HBM slice, so that all layers of a kind lie alike."""
-        torch, figures = self.torch, self.torch.driven.machine.figures
-        burst = int(figures["hbm.burst_bytes"])
-        period = burst * int(figures["hbm.channels"])
-        for cube, pe in product(range(torch.cubes_per_sip), range(torch.pes_per_cube)):
-            self.fillers.append(torch.reserve("hbm", burst, cube, pe))
-            if rest := -(self.fillers[-1].offset + burst) % period:
-                self.fillers.append(torch.reserve("hbm", rest, cube, pe))
+        self.fillers += align(self.torch)
 
     def share(self, size: int) -> slice:
         """This rank's part of an axis; of one that ranks do not divide the last part is padded."""
@@ -181,3 +175,15 @@ class Rank:
             self.torch.distributed.all_reduce(part, over="ranks")
         with self.operator("add"):
             self.torch.launch("add", add, x, part, x.shape[0], self.tokens, self.dtype)
+
+
+def align(torch: RuntimeContext) -> list[Buffer]:
+    """Fill the HBM slices of a SIP up to their first channel; what is returned keeps the memory."""
+    figures, fillers = torch.driven.machine.figures, list["Buffer"]()
+    burst = int(figures["hbm.burst_bytes"])
+    period = burst * int(figures["hbm.channels"])
+    for cube, pe in product(range(torch.cubes_per_sip), range(torch.pes_per_cube)):
+        fillers.append(torch.reserve("hbm", burst, cube, pe))
+        if rest := -(fillers[-1].offset + burst) % period:
+            fillers.append(torch.reserve("hbm", rest, cube, pe))
+    return fillers
