@@ -35,6 +35,7 @@ def tell_graph(
         "active_parameters": graph.parameters,
         "phase": "inference",
         "sequences": graph.batch,
+        "tokens": graph.batch,
         "nodes": dict(graph.nodes),
         "views": graph.views,
         "fused": dict(graph.fused),
