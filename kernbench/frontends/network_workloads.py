@@ -92,9 +92,7 @@ class OfFile(BenchWorkload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        if family == CHIPS:
-            return None
-        return refuse_family("networks", "sip", topology, family, f"{self.machine}, or a chip such as wormhole_n150")
+        return refuse_family("networks", "sip", topology, family, self.machine)
 
     def refuse_mode(self, mode: str) -> str | None:
         """As of `Workload`."""
@@ -112,6 +110,12 @@ class NetworkWorkload(OfFile):
 
     network: Network
     ran: list[Ran]
+
+    def refuse(self, topology: str, family: str) -> str | None:
+        """As of `Workload`."""
+        if family == CHIPS:
+            return None
+        return refuse_family("networks", "sip", topology, family, f"{self.machine}, or a chip such as wormhole_n150")
 
     def describe(self) -> Shown:
         """As of `Workload`."""
