@@ -47,6 +47,7 @@ Parameters:
     mlp_math_fidelity: on such chips, phases of the products with the first matrices of an MLP; empty: math_fidelity
     layers: kinds simulates one layer of each kind, all every layer
     ranks: equal simulates ranks that do the same between collectives once, all each of them
+    choices: tilings and placements, such as x=2,down=16x1
 """
 
 
@@ -171,6 +172,7 @@ class NetworkWorkload(OfFile):
         from kernbench.workloads.memory import check_memory
         from kernbench.workloads.plan import Plan
         from kernbench.workloads.sip.answer import find_peak
+        from kernbench.workloads.sip.choices import read_choices
         from kernbench.workloads.sip.program import check_lowered, check_scratch
 
         options = request.options
@@ -205,7 +207,8 @@ class NetworkWorkload(OfFile):
         peak = find_peak(machine, bits(step.types.activations))
         memory = check_memory(network, step, peak.held)
         check_scratch(network, step, machine.places.pes_per_cube, int(machine.figures["pe.scratch_bytes"]))
-        plan = Plan(network, given["layers"] == "all")
+        plan, places = Plan(network, given["layers"] == "all"), machine.places
+        read_choices(str(given["choices"]), self.name, places.cubes_per_sip, places.pes_per_cube)
         run = find_rerun(self, request, given) if again else None
         run = run or partial(run_kernels, self.of, machine, range(step.tensor), given, options)
         tell = partial(self._tell, plan, step, memory, peak)
@@ -243,11 +246,13 @@ def find(name: Name, values: Values) -> OfFile:
 
     def run(torch: Any, **given: Any) -> None:
         from kernbench.workloads.plan import Plan
+        from kernbench.workloads.sip.choices import read_choices
         from kernbench.workloads.sip.program import run_step
 
         ran.clear()
         plan = Plan(found.architecture, given["layers"] == "all")
-        ran.append(run_step(torch, plan, workload.make_step(given), every_rank=given["ranks"] == "all"))
+        choices = read_choices(given["choices"], found.architecture.name, torch.cubes_per_sip, torch.pes_per_cube)
+        ran.append(run_step(torch, plan, workload.make_step(given), choices, every_rank=given["ranks"] == "all"))
 
     architecture = found.architecture
     bench = Bench(

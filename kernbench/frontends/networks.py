@@ -25,6 +25,7 @@ PARAMETERS: dict[str, str | int] = {
     "mlp_math_fidelity": "",
     "layers": "kinds",
     "ranks": "equal",
+    "choices": "",
 }
 FIDELITIES = ("", "lofi", "hifi2", "hifi3", "hifi4")
 OF_CHIPS = ("mlp_weights", "math_fidelity", "mlp_math_fidelity")  # of family tensix

@@ -12,10 +12,11 @@ from kernbench.errors import InputError
 from kernbench.host.torch.equal_ranks import EqualRanks
 from kernbench.workloads.architecture import Architecture, Heads, LayerKind
 from kernbench.workloads.kernels.embedding import embed
-from kernbench.workloads.kernels.layout import OVER_PES
+from kernbench.workloads.kernels.layout import OVER_PES, over
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.routing import Routing, draw_routing
+from kernbench.workloads.sip.choices import WITHOUT, Choices
 from kernbench.workloads.sip.experts import ExpertsBlock
 from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.projection import Part, Projection
@@ -73,12 +74,14 @@ class Decoder:
         index: int,
         numbers: Numbers,
         routings: Mapping[int, Routing] | None = None,
+        choices: Choices = WITHOUT,
     ) -> None:
         """`routings` has the experts that tokens take in each layer; without it they are drawn by the rule of the step."""
         network, d = plan.network, plan.network.hidden
         self._routings = routings
         self.rank = rank = self._make_rank(torch, network, step, index, numbers)
-        self.x = rank.activation("x", d)
+        rank.choices = choices
+        self.x = rank.activation("x", d, over(choices.x))
         self.part = rank.activation("part", d) if step.tensor > 1 else None
         self.both = rank.activation("both", d) if network.parallel else self.x
         self.table = self._table("embedding", network.vocabulary)
@@ -187,20 +190,23 @@ def make_decoder(
     index: int,
     numbers: Numbers,
     routings: Mapping[int, Routing] | None = None,
+    choices: Choices = WITHOUT,
 ) -> Decoder:
     """The decoder of a rank for a step of its phase; `routings` as of `Decoder`."""
     from kernbench.workloads.sip.prompt import PromptDecoder
 
     kind = Decoder if step.phase == "decode" else PromptDecoder
-    return kind(torch, plan, step, index, numbers, routings)
+    return kind(torch, plan, step, index, numbers, routings, choices)
 
 
-def run_step(torch: RuntimeContext, plan: Plan, step: Step, *, every_rank: bool = False) -> Ran:
+def run_step(
+    torch: RuntimeContext, plan: Plan, step: Step, choices: Choices = WITHOUT, *, every_rank: bool = False
+) -> Ran:
     """Launch a step on all ranks; of ranks that do the same, but for `every_rank`, the first alone."""
     runtime, decoders = torch.runtime, list[Decoder]()
 
     def work(index: int) -> None:
-        decoder = make_decoder(torch, plan, step, index, Numbers())
+        decoder = make_decoder(torch, plan, step, index, Numbers(), choices=choices)
         decoders.append(decoder)
         if decoder.part is not None:
             runtime.launcher.rendezvous("the beginning of a step", decoder.part, begin)
