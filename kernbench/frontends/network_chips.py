@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
 
 USUAL = {"weights": "bfp8", "cache": "bfp8", "math_fidelity": "hifi2"}  # as the library of the chips' maker has them
-NOT_MODELLED = ("what host and firmware take to dispatch a program, of which the sheets have no figure",)
+NOT_MODELLED = ("what the host does between steps",)
 NO_ENERGY = dict.fromkeys(("step_dynamic_j", "step_static_j", "joules_per_token", "tokens_per_joule"))
 
 

@@ -71,7 +71,7 @@ class Thread:
         self.row_count += len(which)
 
     def prepend(self, rows: np.ndarray) -> None:
-        """Put rows, int64[row, 1 + ROW_WIDTH] each behind its tag, before all others, none of which are flushed yet.
+        """Put rows, int64[row, 1 + ROW_WIDTH] each behind its tag, before all others, while none is flushed.
 
         Errors: ValueError for a thread with packed or flushed rows.
         """

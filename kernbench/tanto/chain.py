@@ -1,4 +1,7 @@
-"""Programs that run in turn on a chip as one device program: each begins when all kernels of the one before have ended."""
+"""Programs that run in turn on a chip as one device program.
+
+Each is dispatched when all kernels of the one before have ended, and begins on all cores when that is done.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from kernbench.tanto.cores.kernel import TantoDeadlock, TantoError
 from kernbench.tanto.loading import KernelFiles, ProgramLoader
 from kernbench.tanto.run import write_program_rows
 from kernbench.tanto.timing.lowering import Lowering
-from kernbench.tanto.timing.row_arrays import add_rows, wait_rows
+from kernbench.tanto.timing.row_arrays import add_rows, pause_row, wait_rows
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
@@ -35,11 +38,14 @@ class Chain:
     l1_peak_bytes: int = 0
     _ends: list[list[int]] = field(default_factory=list[list[int]])  # of each program, its threads
     _ended: int = field(init=False)  # a counter of threads
+    _dispatch: np.ndarray = field(init=False)  # a row
     _threads: int = 0  # that have to end before the next program begins
 
     def __post_init__(self) -> None:
         self.program = Program(self.device.machine)
         self._ended = self.program.counter("kernels that have ended")
+        took = self.program.duration(("tensix_core.dispatch", 1))
+        self._dispatch = pause_row(took, self.program.tag("dispatch", "control"))
 
     @pause_gc()
     def add(self, spec: ProgramSpec, files: KernelFiles, name: str, figures: Mapping[str, float] | None = None) -> None:
@@ -59,7 +65,8 @@ class Chain:
         except TantoError as error:
             raise TantoError(f"{name}: {run.named(str(error))}") from error
         threads = self.program.threads[first:]
-        begin, end = wait_rows(self._ended, np.array([self._threads])), add_rows(self._ended, np.array([1]))
+        wait, end = wait_rows(self._ended, np.array([self._threads])), add_rows(self._ended, np.array([1]))
+        begin = np.concatenate([wait, self._dispatch])
         for thread in threads:
             thread.prepend(begin)
             lowering.shift_ends(thread.id, len(begin))

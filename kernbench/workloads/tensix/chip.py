@@ -33,7 +33,7 @@ def parts_of(size: int, count: int) -> int:
 
 
 class Launch(NamedTuple):
-    """A program of a step: of which part of the network and operator it is, and the fidelity of its products."""
+    """A program of a step: its part of the network, its operator, and the fidelity of its products."""
 
     section: str
     operator: str
@@ -83,6 +83,11 @@ class Chip:
     def slots(self) -> int:
         """Tiles that a math object holds."""
         return int(self.device.machine.figures["tensix_core.destination_bytes"]) // SLOTS_FORMAT.bytes_of(TILE)
+
+    @property
+    def l1_bytes(self) -> int:
+        """Bytes of the L1 of a core."""
+        return int(self.device.machine.figures["tensix_core.l1_bytes"])
 
     def every_core(self) -> list[Core]:
         """All cores, row by row."""

@@ -16,9 +16,18 @@ import numpy as np
 from kernbench.tanto.api import INPUT, INTERMED, MATH, OUTPUT, READER, WRITER, Global, Local, Pipe
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.tiles import SIDE, TILE, from_matrices
-from kernbench.workloads.tensix.chip import ACTIVATIONS, Builder, Chip, Shards, fill_up, page_tiles, parts_of
+from kernbench.workloads.tensix.chip import (
+    ACTIVATIONS,
+    SLOTS_FORMAT,
+    Builder,
+    Chip,
+    Shards,
+    fill_up,
+    page_tiles,
+    parts_of,
+)
 
-FRAMES = 2  # of the pipes of weights, of which there are two
+FRAMES = 2  # of each of the two pipes of weights, if they fit into L1
 BLOCK = 8  # tiles of the depth of a frame
 KINDS = {"": 0, "silu": 1, "gelu": 2, "relu": 3}  # of activations, as `stream_matmul.cpp` counts them
 _TENSOR, _BIAS = 1, 2  # what is added, as bits
@@ -110,8 +119,11 @@ def multiply(
     deep = parts_of(w.k, BLOCK) * BLOCK
     whole = Local(made.program, made.grid, ACTIVATIONS, deep * TILE)
     pa, pall = made.pipe(INPUT, BLOCK, deep // BLOCK, local=whole), made.pipe(INPUT, deep, local=whole)
-    pb0, pb1 = (made.pipe(INPUT, frame, FRAMES, w.dtype) for _ in range(2))
     in_dram = isinstance(y, Global)
+    kept = [x.own, 0 if added is None else added.own, 2 * w.part if isinstance(y, Global) else y.own + w.part]
+    free = chip.l1_bytes - SLOTS_FORMAT.bytes_of((deep + sum(kept) + 4 * w.part * (matrices - 1)) * TILE)
+    ahead = max(1, min(FRAMES, free // (2 * find_format(w.dtype).bytes_of(frame * TILE))))
+    pb0, pb1 = (made.pipe(INPUT, frame, ahead, w.dtype) for _ in range(2))
     frames = parts_of(w.own, w.part)
     py = made.pipe(OUTPUT, w.part, 2) if isinstance(y, Global) else made.pipe(OUTPUT, w.part, frames, local=y.local)
     padded = made.pipe(INPUT, w.own, local=added.local) if added is not None else py

@@ -1,4 +1,4 @@
-"""Programs on tensors in L1 that are no products: norms, changes of layout, and the embedding."""
+"""Programs on tensors in L1 beside products: norms, changes of layout, and the embedding."""
 
 from __future__ import annotations
 
