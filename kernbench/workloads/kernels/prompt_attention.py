@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
 from kernbench.workloads.kernels.layout import CUBES, PES, TILE_BYTES
-from kernbench.workloads.kernels.panels import Panel
+from kernbench.workloads.kernels.panels import Copies, Panel
 from kernbench.workloads.kernels.results import narrow
 
 PIECES = 4  # of a block of scores, whose weights are stored while the next are computed
@@ -128,9 +128,10 @@ def attend_panels(
     work: tuple[tuple[tuple[int, int], ...], ...],
     tables: tuple[int, ...],
     sizes: tuple[Any, ...],
+    copies: Copies,
     tl: Any,
 ) -> None:
-    """Each PE its own units, (head, number of the panel) of `work`; the output has `size` rows of each head, in panels."""
+    """Each PE its own units, (head, number of the panel) of `work`; all copies of the output have `size` rows of each head."""
     a, t = Prompt(*sizes), Tables(*tables)
     for head, number in work[tl.program_id(CUBES) * tl.num_programs(PES) + tl.program_id(PES)]:
         panel = Panel(*panels[number])
@@ -139,7 +140,8 @@ def attend_panels(
         unit = _Unit(tl, cache, head // a.group, panel, query * a.size**-0.5, a)
         tl.release(query)
         out = unit.attend()
-        tl.store(out_ptr + panel.at(a.keys * a.group * a.size, head * a.size) * itemsize(a.dtype), out)
+        for copy in copies.list_all(panel):
+            tl.store(out_ptr + copy.at(a.keys * a.group * a.size, head * a.size) * itemsize(a.dtype), out)
         unit.release()
 
 

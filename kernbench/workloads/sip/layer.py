@@ -123,7 +123,7 @@ class MlpBlock:
         self.down = Projection(
             rank, place, [Part("down", d, mlp.inner, slice(None), own, own_bias)], cut=rank.choices.down
         )
-        self.inner = rank.activation("inner", self.inputs[0].rows, over(rank.choices.inner))
+        self.inner = rank.read_by_products("inner", self.inputs[0].rows, over(rank.choices.inner))
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
         """y = residual + the MLP of x."""

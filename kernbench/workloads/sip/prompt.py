@@ -11,7 +11,8 @@ from kernbench.workloads.kernels.layout import OVER_PES
 from kernbench.workloads.kernels.panels import Panel
 from kernbench.workloads.sip.program import Decoder, list_ids
 from kernbench.workloads.sip.prompt_attention import PromptAttention
-from kernbench.workloads.sip.prompt_rank import PromptRank, flat
+from kernbench.workloads.sip.prompt_panels import flat
+from kernbench.workloads.sip.prompt_rank import PromptRank
 from kernbench.workloads.sip.rank import Rank
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from kernbench.workloads.kernels.prompt_attention import (
 )
 from kernbench.workloads.numbers import EPS
 from kernbench.workloads.sip.layer import AttentionBlock
-from kernbench.workloads.sip.prompt_rank import PromptRank, flat
+from kernbench.workloads.sip.prompt_panels import flat
+from kernbench.workloads.sip.prompt_rank import PromptRank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ class PromptAttention(AttentionBlock):
         self.prompt_cache = tuple(self._prompt_cache(name) for name in ("keys", "values"))
         self.turns = self._prompt_tables()
         self.work = deal(self.prompt, rank.panels, rank.torch.cubes_per_sip * rank.torch.pes_per_cube)
-        self.attended = rank.activation("attended", self.out.features)
+        self.attended = rank.read_by_products("attended", self.out.features)
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
         """As of `AttentionBlock`."""
@@ -52,7 +53,7 @@ class PromptAttention(AttentionBlock):
         with rank.operator("attention"):
             given = (self.turns, tuple(self.prompt))
             rank.torch.launch("append_keys", append_keys, self.rows, self.prompt_cache, flat(rank.panels), *given)
-            units = (flat(rank.panels), self.work, *given)
+            units = (flat(rank.panels), self.work, *given, rank.copies)
             rank.torch.launch("attend_panels", attend_panels, self.rows, self.prompt_cache, self.attended, *units)
         with rank.operator("o"):
             rank.multiply("o", self.attended, [self.out], y, residual=residual)
