@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,7 +82,7 @@ class PromptAttention(AttentionBlock):
         first = rank.step.parts[0].before
         position = first + np.arange(rank.tokens) % a.tokens
         cos, sin = turns(a.size, rotated, position)
-        made = [rank.panelled(name, table) for name, table in (("cos", cos), ("sin", sin))]
+        made = [rank.in_panels(name, table) for name, table in (("cos", cos), ("sin", sin))]
         return tuple(Tables(rank.constant("turn", quarter_turn(a.size, rotated)), *made, *norms))  # type: ignore[arg-type]
 
 
@@ -116,18 +115,23 @@ def find_block(scratch: int, width: int, size: int, itemsize: int) -> int:
 
 
 def deal(a: Prompt, panels: Sequence[Panel], pes: int) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """(head, number of the panel) of the units of each PE: the longest first, each to the PE that has the least to do."""
+    """(head, number of the panel) of the units of each PE.
+
+    Units that read the same keys are near the memory in which those lie: the PEs are cut as the cache is, by pairs of a head of
+    keys and a sequence. Of a pair's units the longest come first, each to the PE that has the least to do.
+    """
     keys = [sum(last - first for first, last in (find_span(run, a) for run in list_runs(panel, a))) for panel in panels]
     costs = [count * panel.width for count, panel in zip(keys, panels, strict=True)]
-    units = [(head, number) for number in range(len(panels)) for head in range(a.keys * a.group)]
-    units.sort(key=lambda unit: -costs[unit[1]])
-    free = [(0, pe) for pe in range(pes)]
-    heapify(free)
+    numbers = sorted(range(len(panels)), key=lambda number: -costs[number])
+    busy = [0] * pes
     dealt: list[list[tuple[int, int]]] = [[] for _ in range(pes)]
-    for unit in units:
-        busy, pe = heappop(free)
-        dealt[pe].append(unit)
-        heappush(free, (busy + costs[unit[1]], pe))
+    for number in numbers:
+        for head in range(a.keys * a.group):
+            pair, pairs = head // a.group * a.sequences + panels[number].first // a.tokens, a.keys * a.sequences
+            first = pair * pes // pairs
+            pe = min(range(first, max(first + 1, (pair + 1) * pes // pairs)), key=lambda pe: busy[pe])
+            dealt[pe].append((head, number))
+            busy[pe] += costs[number]
     return tuple(map(tuple, dealt))
 
 

@@ -77,14 +77,14 @@ class PromptRank(Rank):
         width = rows or self.network.hidden
         return made._replace(shift_vector=self.column(f"{place}.{name}.shift", width, made.shift, IN_CUBES))
 
-    def panelled(self, name: str, array: np.ndarray) -> Tensor:
-        """A constant activation (features, tokens), in panels."""
+    def in_panels(self, name: str, array: np.ndarray) -> Tensor:
+        """A constant (features, tokens) that is in each cube, in panels."""
 
         def make() -> np.ndarray:
             pieces = [array[:, first : first + width].ravel() for first, width in self.panels]
-            return np.concatenate(pieces).reshape(array.shape)
+            return np.concatenate(pieces).reshape(array.shape[::-1])
 
-        return self.torch.computed(array.shape, make, self.dtype, OVER_PES, name)
+        return self.torch.computed(array.shape[::-1], make, self.dtype, IN_CUBES, name)
 
     def multiply(
         self,
