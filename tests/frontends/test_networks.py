@@ -106,7 +106,8 @@ def test_a_name_of_a_description_is_a_network():
 @pytest.mark.parametrize(
     ("sets", "machine", "sentence"),
     [
-        (["phase=chunked"], "tiny", "small needs phase=chunked, for which there are no kernels yet; phase=decode and "),
+        (["phase=chunked", "chunk=2000"], "tiny", "small got chunk=2000 of prompt=1024; give 1 to 1024"),
+        (["phase=chunked", "chunk=0"], "tiny", "small got chunk=0 of prompt=1024; give 1 to 1024"),
         (["phase=later"], "tiny", "phase"),
         (["batch=0"], "tiny", "small got batch=0; give 1 or more"),
         (
@@ -118,7 +119,7 @@ def test_a_name_of_a_description_is_a_network():
         (
             ["batch=100000", "context=9"],
             "tiny",
-            "small got 100,000 tokens a step; the PEs have 1,048,576 bytes of scratch, for at most 8,192; give fewer, or raise",
+            "small got 100,000 sequences; the PEs have 1,048,576 bytes of scratch, for at most 8,192; give fewer, or raise",
         ),
         (["weights=int3"], "tiny", "unknown dtype 'int3'"),
         (["batch=10000000"], "tiny", "are missing; "),

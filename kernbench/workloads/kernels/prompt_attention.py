@@ -193,7 +193,7 @@ class _Unit:
         self._columns = tl.arange(0, panel.width)
 
     def attend(self) -> None:
-        """Make the output, which is yet to be divided by the sum of weights."""
+        """Make the output times the sum of weights."""
         blocks = list(self._list_blocks())
         scores: Any = self._score(blocks[0])
         values: _Values | None = None

@@ -39,18 +39,40 @@ def find_widest(scratch: int, network: Architecture) -> int:
 
 
 def find_panels(torch: RuntimeContext, network: Architecture, step: Step) -> tuple[tuple[Panel, ...], Copies]:
-    """The panels of a step, and where copies of what products read lie."""
-    widest, pes, cubes = find_widest(find_scratch(torch), network), torch.pes_per_cube, torch.cubes_per_sip
+    """The panels of a step, and where copies of what products read lie.
+
+    Sequences that take one token each are one panel, the last, in the last group.
+    """
+    widest, cubes = find_widest(find_scratch(torch), network), torch.cubes_per_sip
     tokens, groups = step.tokens, find_groups(torch, network, step)
+    beside = step.parts[1].count if len(step.parts) > 1 else 0
+    prompts = tokens - beside
+    last = (Panel(prompts, beside),) if beside else ()
     if groups > 1:
-        panels = cut(0, tokens, 2 * groups * -(-tokens // (2 * groups * widest)))
-        bounds = tuple(panels[len(panels) // groups * group].first for group in range(groups))
-        return panels, Copies((*bounds, tokens), cubes)
-    rows = (3 * network.hidden + 2 * network.mlp.inner) // (5 * step.tensor * cubes)
-    counts = [count for count in range(1, pes + 1) if pes % count == 0 and -(-tokens // count) <= widest]
-    count = min(counts, key=lambda count: -(-tokens // count) + rows * count // pes, default=0)
-    count = count or -(-tokens // (widest * pes)) * pes
-    return cut(0, tokens, count), Copies((0, tokens), cubes)
+        bounds = [min(tokens * group // groups, prompts) for group in range(groups)]
+        panels = [
+            panel
+            for first, end in zip(bounds, [*bounds[1:], prompts], strict=True)
+            for panel in cut(first, end - first, 2 * -(-(end - first) // (2 * widest)))
+        ]
+        return (*panels, *last), Copies((*bounds, tokens), cubes)
+    return (*cut(0, prompts, count_panels(torch, network, step, prompts, widest)), *last), Copies((0, tokens), cubes)
+
+
+def count_panels(torch: RuntimeContext, network: Architecture, step: Step, tokens: int, widest: int) -> int:
+    """Panels of one group: as many as let the PEs of a cube read what comes from other cubes and the weights in the least time.
+
+    Where several PEs share a panel, each reads it; where a PE has a panel of its own, it reads all weights of the cube.
+    """
+    pes, figures = torch.pes_per_cube, torch.driven.machine.figures
+    rows = (3 * network.hidden + 2 * network.mlp.inner) // (5 * step.tensor * torch.cubes_per_sip)
+    link, dma = float(figures["ucie.gbs"]), float(figures["pe_dma.gbs"])
+
+    def take(count: int) -> float:
+        return max(tokens * pes / count / link, rows * count / pes / dma)
+
+    counts = [count for count in range(1, min(pes, tokens) + 1) if pes % count == 0 and -(-tokens // count) <= widest]
+    return min(counts, key=take, default=0) or -(-tokens // (widest * pes)) * pes
 
 
 def find_groups(torch: RuntimeContext, network: Architecture, step: Step) -> int:

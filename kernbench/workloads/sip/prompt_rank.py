@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from kernbench.workloads.sip.prompt_panels import find_panels, find_scratch, fla
 from kernbench.workloads.sip.rank import Normed, Rank
 
 if TYPE_CHECKING:
+    from kernbench.host.memory.placement import DPPolicy
     from kernbench.host.torch.tensor import Tensor
     from kernbench.workloads.sip.projection import Projection
 
@@ -32,16 +33,22 @@ class PromptRank(Rank):
     copied: list[Tensor] = field(default_factory=list["Tensor"])  # the tensors that have them
     normal: Tensor = field(init=False)  # what products read behind a norm
     feature_sums: Tensor = field(init=False)
+    prompts: tuple[Panel, ...] = field(init=False)  # panels of prompts
+    tokens_beside: Rank | None = field(init=False)  # of the last panel, whose sequences take one token each
 
     def __post_init__(self) -> None:
         Rank.__post_init__(self)
         self.panels, self.copies = find_panels(self.torch, self.network, self.step)
+        self.prompts, self.tokens_beside = self.panels, None
+        if len(self.step.parts) > 1:
+            self.prompts, step = self.panels[:-1], replace(self.step, phase="decode", parts=self.step.parts[1:])
+            self.tokens_beside = Rank(self.torch, self.network, step, self.index, self.numbers, self.marks)
         self.normal = self.read_by_products("normal", self.network.hidden)
         self.feature_sums = self.torch.empty((2 * self.feature_parts, self.tokens), "f32", OVER_PES, "feature_sums")
 
-    def read_by_products(self, name: str, rows: int) -> Tensor:
+    def read_by_products(self, name: str, rows: int, policy: DPPolicy = OVER_PES) -> Tensor:
         """As of `Rank`, with copies."""
-        made = self.torch.empty((self.copies.columns, rows), self.dtype, OVER_PES, name)
+        made = self.torch.empty((self.copies.columns, rows), self.dtype, policy, name)
         self.copied.append(made)
         return made
 

@@ -135,7 +135,7 @@ class Rank:
 
     def spread(self, x: Tensor, y: Tensor) -> None:
         """Bring x, which lies over the PEs, to all cubes."""
-        self.torch.launch("spread", spread, x, y, x.shape[0], self.tokens, self.dtype)
+        self.torch.launch("spread", spread, x, y, x.shape[0], (0, self.tokens), self.dtype)
 
     def parts(self, name: str, rows: int) -> Tensor | int:
         """Where PEs leave the parts of a product, of some rows in all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kernbench.errors import InputError
@@ -51,7 +52,10 @@ def refer(network: Architecture, numbers: Numbers, step: Step) -> Any:
     ids, part = list_ids(step, network.vocabulary), step.parts[0]
     if step.phase == "decode":
         return decode(network, numbers, ids, part.context)
-    return prefill(network, numbers, ids, part.count)
+    new = part.count * part.tokens
+    found = [prefill(network, numbers, ids[:new], part.count, part.before)]
+    found += [decode(network, numbers, ids[new:], beside.context) for beside in step.parts[1:]]
+    return np.concatenate(found, axis=1)
 
 
 def find_mismatches(
@@ -134,4 +138,4 @@ def test_what_has_no_kernels_is_refused_by_name(name, what):
     network = read_config(CONFIGS[name], "config.json", name)
     with pytest.raises(InputError) as error:
         check_lowered(network, step_of(network, 1, 9, "f16"))
-    assert str(error.value).startswith(f"{name} needs {what}, for which there are no kernels yet; phase=decode and ")
+    assert str(error.value).startswith(f"{name} needs {what}, for which there are no kernels yet; dense decoders ")
