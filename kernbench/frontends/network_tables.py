@@ -36,7 +36,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         (
             "the machine",
             f"{told['tokens_s']:,.1f} {unit}",
-            f"{plural(told['tensor'] * told['replicas'], 'SIP')} in use",
+            f"{plural(told['sips'], 'SIP')} in use",
         ),
         *_routing(told["routing"]),
         *_energy(told),

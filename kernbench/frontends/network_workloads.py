@@ -21,7 +21,7 @@ from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
 from kernbench.workloads.descriptions import Network, find_network
 from kernbench.workloads.names import list_networks
-from kernbench.workloads.step import Step, make_step, read_types
+from kernbench.workloads.step import Step, check_sips, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ Parameters:
     context: of decode, tokens that the new one attends to, itself among them
     prompt: of prefill, tokens of each sequence
     tp: SIPs that share the matrices of a layer (tensor parallelism)
+    ep: SIPs that share the experts, each with sequences of its own (expert parallelism)
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
     weights: type of the weights; empty: that of the config
@@ -132,6 +133,7 @@ class NetworkWorkload(BenchWorkload):
             tensor=given["tp"],
             replicas=given["dp"],
             routing=given["routing"],
+            expert_ranks=given["ep"],
         )
 
     def prepare(self, request: Request) -> Prepared:
@@ -160,19 +162,14 @@ class NetworkWorkload(BenchWorkload):
             raise InputError(refusal)
         machine, given = prepare_machine(self, request)
         step, network = self.make_step(given), self.network.architecture
-        sips = machine.places.sip_count
-        if step.tensor * step.replicas > sips:
-            raise InputError(
-                f"{self.name} got tp={step.tensor} and dp={step.replicas}, which take {step.tensor * step.replicas} SIPs, and "
-                f"{machine.name} has {sips}; give fewer, or --set topology.sips.count={step.tensor * step.replicas}"
-            )
+        check_sips(network, step, machine.name, machine.places.sip_count)
         check_lowered(network, step)
         peak = find_peak(machine, bits(step.types.activations))
         memory = check_memory(network, step, peak.held)
         check_scratch(network, step, machine.places.pes_per_cube, int(machine.figures["pe.scratch_bytes"]))
         plan = Plan(network, given["layers"] == "all")
         run = find_rerun(self, request, given) if again else None
-        run = run or partial(run_kernels, self.of, machine, range(step.tensor), given, options)
+        run = run or partial(run_kernels, self.of, machine, range(step.ranks), given, options)
         tell = partial(self._tell, plan, step, memory, peak)
         return Prepared(self, machine, lambda: tell(make_result(self, request, machine, run)))
 

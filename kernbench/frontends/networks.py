@@ -15,6 +15,7 @@ PARAMETERS: dict[str, str | int] = {
     "context": 1024,
     "prompt": 1024,
     "tp": 1,
+    "ep": 1,
     "dp": 1,
     "routing": "uniform",
     "weights": "",

@@ -52,8 +52,9 @@ def tell_step(
 ) -> dict[str, Any]:
     """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind."""
     network = plan.network
-    routed = tell_routing(network.experts, step.tokens, step.routing) if network.experts else None
-    least = list_operators(network, step, routed["distinct"] if routed else None)
+    together = step.expert_ranks
+    routed = tell_routing(network.experts, together * step.tokens, step.routing) if network.experts else None
+    least = list_operators(network, step, routed["distinct"] / together if routed else None)  # of one of these ranks
     counts = {f"layer {at}": plan.count(kind) for at, kind in plan.list_layers()}
     kinds = {f"layer {at}": kind for at, kind in plan.list_layers()}
     rows = [
@@ -78,23 +79,25 @@ def tell_step(
         "parameters": count_parameters(network),
         "active_parameters": count_active(network),
         "phase": step.phase,
-        "sequences": step.sequences,
+        "sequences": together * step.sequences,
         "routing": routed,
         "types": asdict(step.types),
         "tensor": step.tensor,
+        "expert_ranks": together,
         "replicas": step.replicas,
+        "sips": step.sips,
         "memory_bytes": {"weights": memory.weights, "cache": memory.cache, "activations": memory.activations},
         "sip_bytes": peak.held,
         "peak_tflops": peak.flops_fs * TFLOPS_PER_FLOP_FS,
         "peak_gbs": peak.bytes_fs * FS_PER_NS,
         "step_fs": total_fs,
         "step_ns": step_ns,
-        "tokens": step.tokens,
+        "tokens": together * step.tokens,
         "user_tokens_s": step.tokens / step.sequences * 1e9 / step_ns,
-        "tokens_s": step.tokens * step.replicas * 1e9 / step_ns,
+        "tokens_s": together * step.tokens * step.replicas * 1e9 / step_ns,
         "least_ns": least_fs / FS_PER_NS,
-        "least_flops": whole.flops,
-        "least_bytes": whole.bytes,
+        "least_flops": together * whole.flops,
+        "least_bytes": together * whole.bytes,
         "share_of_least": least_fs / total_fs,
         "operators": rows,
         "not_modelled": [*network.not_modelled, *NOT_MODELLED, *([SKEW] if routed else []), *inexact],

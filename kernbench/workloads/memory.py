@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
-from kernbench.workloads.architecture import Architecture, Heads
-from kernbench.workloads.step import Step
-from kernbench.workloads.totals import count_cached, count_parameters
+from kernbench.workloads.architecture import Architecture, Heads, LayerKind
+from kernbench.workloads.step import Step, check_ranks
+from kernbench.workloads.weights import Weight, list_ends, list_layer
+
+_TABLES = ("embedding", "positions", "token_types", "class_token")  # read by rows, in the type of activations
+_OF_HEADS = ("q", "q_b", "kv_b")  # outputs that ranks share; those of the MLP too
+_PARTS = ("gate", "up", "shared_gate", "shared_up", "expert_gate", "expert_up")
+_SUMMED = ("o", "down", "shared_down", "expert_down")  # inputs that ranks share; their sum takes a bias once
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +31,57 @@ class Memory:
 
 
 def find_memory(network: Architecture, step: Step) -> Memory:
-    """What a step needs on each SIP of a replica; ranks share matrices, and heads of keys and values if there are enough."""
-    ranks = step.tensor
-    weights = -(-count_parameters(network) * itemsize(step.types.weights) // ranks)
-    shares = min(ranks, network.attention.keys) if isinstance(network.attention, Heads) else 1
-    cached = sum(part.count * count_cached(network, part.context) for part in step.parts)
-    widest = max(3 * network.hidden, 2 * network.mlp.inner // ranks)
+    """What a step needs on the first SIP of a replica, which holds most.
+
+    Ranks share matrices by heads, inner features or rows of the vocabulary. What they cannot share each has: norms, tables,
+    routers, and heads of keys and values where they are fewer than ranks. A matrix that is tied to the embedding is there
+    beside it, as it lies otherwise. Vectors count once, though each cube has a copy.
+    """
+    layers = network.count_kinds().items()
+    weights = sum(times * _count_layer(network, step, kind) for kind, times in layers) + _count_ends(network, step)
+    heads = network.attention
+    shared = step.tensor if isinstance(heads, Heads) and heads.keys >= step.tensor else 1
+    if isinstance(heads, Heads) and heads.keys < step.tensor:
+        shared = heads.keys
+    seen = sum(
+        times * part.count * min(part.context, kind.window or part.context)
+        for kind, times in layers
+        for part in step.parts
+    )
+    cache = seen * heads.cached // shared * itemsize(step.types.cache) if network.causal else 0
+    widest = max(3 * network.hidden, 2 * network.mlp.inner // step.tensor)
     activations = (2 * network.hidden + widest) * step.tokens * itemsize(step.types.activations)
-    return Memory(weights, -(-cached * itemsize(step.types.cache) // shares), activations)
+    return Memory(weights, cache, activations)
+
+
+def _count_layer(network: Architecture, step: Step, kind: LayerKind) -> int:
+    return sum(_count(network, step, weight) for weight in list_layer(network, kind))
+
+
+def _count_ends(network: Architecture, step: Step) -> int:
+    ends = list_ends(network)
+    if network.causal and network.tied:
+        ends.append(Weight("lm_head", network.hidden, network.vocabulary))
+    return sum(_count(network, step, weight) for weight in ends)
+
+
+def _count(network: Architecture, step: Step, weight: Weight) -> int:
+    """Bytes of a weight on a rank."""
+    rows, cols, copies, n = weight.rows, weight.cols, weight.copies, step.tensor
+    if weight.name in ("k", "v") and isinstance(network.attention, Heads):
+        cols = max(cols // n, network.attention.size)
+    elif weight.name in (*_OF_HEADS, *_PARTS):
+        cols //= n
+    elif weight.name in _SUMMED:
+        rows //= n
+    elif weight.name == "lm_head":
+        cols = -(-cols // n)
+    if weight.name.startswith("expert_"):
+        copies //= step.expert_ranks
+    types = step.types
+    of_matrix = types.activations if (weight.rows == 1 and weight.cols > 1) or weight.name in _TABLES else types.weights
+    vector = cols * itemsize(types.activations) if weight.bias and weight.name != "router" else 0
+    return copies * (rows * cols * itemsize(of_matrix) + vector)
 
 
 def check_memory(network: Architecture, step: Step, sip_bytes: int) -> Memory:
@@ -54,9 +102,13 @@ def check_memory(network: Architecture, step: Step, sip_bytes: int) -> Memory:
 
 
 def _fits(network: Architecture, step: Step, ranks: int, sip_bytes: int) -> bool:
-    if ranks <= step.tensor or network.attention.queries % ranks:
+    if ranks <= step.tensor or step.expert_ranks > 1:
         return False
-    return find_memory(network, Step(step.phase, step.parts, step.types, ranks)).total <= sip_bytes
+    try:
+        check_ranks(network, ranks)
+    except InputError:
+        return False
+    return find_memory(network, replace(step, tensor=ranks)).total <= sip_bytes
 
 
 def _gb(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from kernbench.workloads.config_json import read_config
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.routing import Routing
-from kernbench.workloads.sip.program import check_lowered, list_ids, make_decoder
+from kernbench.workloads.sip.program import Known, check_lowered, list_ids, make_decoder
 from kernbench.workloads.step import Step
 from tests.workloads.configs import CONFIGS, decoder, gpt2
 from tests.workloads.reference import decode, prefill
@@ -45,39 +46,44 @@ def read(name: str) -> Architecture:
     return read_config(NETWORKS[name], "config.json", name)
 
 
-def refer(network: Architecture, numbers: Numbers, step: Step) -> Any:
-    """The logits of the reference."""
-    ids, part = list_ids(step, network.vocabulary), step.parts[0]
-    if step.phase == "decode":
-        return decode(network, numbers, ids, part.context)
-    return prefill(network, numbers, ids, part.count)
+def refer(network: Architecture, numbers: Numbers, step: Step) -> list[tuple[Known, Any]]:
+    """For each rank that shares experts, whose sequences are its own: what the host knows, and the logits of the reference."""
+    part, n = step.parts[0], step.expert_ranks
+    every = list_ids(replace(step, parts=(replace(part, count=part.count * n),)), network.vocabulary)
+    of_rank = [every[rank * step.tokens : (rank + 1) * step.tokens] for rank in range(n)]
+    if step.phase == "prefill":
+        return [(Known(ids, {}), prefill(network, numbers, ids, part.count)) for ids in of_rank]
+    chosen: list[dict[int, Routing]] = [{} for _ in of_rank]
+    logits = [decode(network, numbers, ids, part.context, found) for ids, found in zip(of_rank, chosen, strict=True)]
+    routings = {layer: Routing(tuple(one for each in chosen for one in each[layer].chosen)) for layer in chosen[0]}
+    return [(Known(ids, routings), each) for ids, each in zip(of_rank, logits, strict=True)]
 
 
 def find_mismatches(network: Architecture, step: Step, machine: str = "tiny") -> tuple[str, ...]:
     """Where the logits of ranks are not those of the reference."""
-    numbers, routings = Numbers(), dict[int, Routing]()
-    ids, context = list_ids(step, network.vocabulary), step.parts[0].context
-    if network.experts:
-        decode(network, numbers, ids, context, routings)
+    numbers = Numbers()
+    expected = refer(network, numbers, step)
 
     def work(torch: Any, index: int) -> None:
-        one = make_decoder(torch, Plan(network, every_layer=True), step, index, numbers, routings)
+        of_experts, of_tensor = divmod(index, step.tensor)
+        known, logits = expected[of_experts]
+        one = make_decoder(torch, Plan(network, every_layer=True), step, index, numbers, known)
         one.launch()
         part = -(-network.vocabulary // step.tensor)
-        mine = slice(index * part, (index + 1) * part)
-        torch.expect(one.logits, lambda: refer(network, numbers, step)[mine], tolerance)
+        torch.expect(one.logits, logits[of_tensor * part : (of_tensor + 1) * part], tolerance)
 
     def run(torch: Any) -> None:
-        if step.tensor == 1:
+        if step.ranks == 1:
             work(torch, 0)
         else:
             torch.distributed.init_process_group(backend="ahbm")
-            torch.multiprocessing.spawn(lambda index: work(torch, index), nprocs=step.tensor)
+            torch.multiprocessing.spawn(lambda index: work(torch, index), nprocs=step.ranks)
 
     tolerance = 1e-3 if step.types.activations == "f32" else 3e-2
     bench = Bench("net", "a network", {}, Path(__file__), run)
-    ranks = range(step.tensor)
-    return run_kernels(bench, load_machine(machine), ranks, {}, RunOptions(verify=True), 0.0)["mismatches"]
+    fields = {"sips.count": step.ranks} if step.ranks > 1 else {}
+    loaded = load_machine(machine, fields)
+    return run_kernels(bench, loaded, range(step.ranks), {}, RunOptions(verify=True), 0.0)["mismatches"]
 
 
 @pytest.mark.parametrize("name", NETWORKS)
