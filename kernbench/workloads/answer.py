@@ -16,8 +16,8 @@ from kernbench.workloads.totals import count_active, count_parameters
 
 # The operators of `workloads.operators` that the launches of one name do.
 _DOES = {
-    "q, k, v": ("q", "k", "v"),
-    "attention": ("attention",),
+    "q, k, v": ("q", "k", "v", "q_a", "q_b", "kv_a"),
+    "attention": ("attention", "kv_b"),
     "o": ("o",),
     "gate, up": ("gate", "up"),
     "up": ("up",),

@@ -10,7 +10,7 @@ import numpy as np
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.torch.equal_ranks import EqualRanks
-from kernbench.workloads.architecture import Architecture, Heads, LayerKind
+from kernbench.workloads.architecture import Architecture, Heads, Latent, LayerKind
 from kernbench.workloads.kernels.embedding import embed
 from kernbench.workloads.kernels.layout import OVER_PES
 from kernbench.workloads.numbers import Numbers
@@ -18,11 +18,13 @@ from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.routing import Routing, draw_routing
 from kernbench.workloads.sip.expert_ranks import SentExperts
 from kernbench.workloads.sip.experts import ExpertsBlock
+from kernbench.workloads.sip.latent import LatentBlock
 from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.projection import Part, Projection
 from kernbench.workloads.sip.rank import Rank
 from kernbench.workloads.step import Step
 
+Attention = AttentionBlock | LatentBlock
 Mlp = MlpBlock | ExpertsBlock | SentExperts
 SUMS_BYTES = 64  # of a token, beside its features: the sums of a norm
 
@@ -39,7 +41,7 @@ def check_lowered(network: Architecture, step: Step) -> None:
         "bidirectional attention": not network.causal,
         f"phase={step.phase}": step.phase == "chunked",
         "prefill of experts": network.experts is not None and step.phase != "decode",
-        "latent attention": not isinstance(network.attention, Heads),
+        "prefill of latent attention": not isinstance(network.attention, Heads) and step.phase != "decode",
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
         "soft caps of scores": bool(network.soft_caps),
     }
@@ -94,10 +96,10 @@ class Decoder:
         self.table = self._table("embedding", network.vocabulary)
         self.places = self._table("positions", network.positions) if network.positions else 0
         self._prepare_ends()
-        self.layers: list[tuple[str, AttentionBlock, Mlp]] = []
+        self.layers: list[tuple[str, Attention, Mlp]] = []
         for at, kind in plan.list_layers():
             rank.align()
-            self.layers.append((f"layer {at}", self.attention(rank, f"{at}", kind), self._mlp(at, kind)))
+            self.layers.append((f"layer {at}", self._attention(at, kind), self._mlp(at, kind)))
         rank.align()
         place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
         part = Part(name, network.vocabulary, d, self.last.share(network.vocabulary))
@@ -113,6 +115,10 @@ class Decoder:
         """Make what embedding and output need: `last` is the rank of what the output reads."""
         self.identity = self.rank.constant("identity", np.eye(self.rank.tokens, dtype=np.float32))
         self.last, self.read = self.rank, self.x
+
+    def _attention(self, at: int, kind: LayerKind) -> Attention:
+        latent = isinstance(self.rank.network.attention, Latent)
+        return (LatentBlock if latent else self.attention)(self.rank, f"{at}", kind)
 
     def _mlp(self, at: int, kind: LayerKind) -> Mlp:
         rank, experts, step = self.rank, self.rank.network.experts, self.rank.step
@@ -152,7 +158,7 @@ class Decoder:
     def _read_last(self) -> None:
         """Bring what the output reads together: here it is all that there is."""
 
-    def _add(self, block: AttentionBlock | Mlp, name: str) -> None:
+    def _add(self, block: Attention | Mlp, name: str) -> None:
         """x += the block of x."""
         if self.part is None:
             block.launch(self.x, self.x, self.x)
@@ -160,7 +166,7 @@ class Decoder:
         block.launch(self.x, self.part, 0)
         self.rank.add_parts(name, self.x, self.part)
 
-    def _add_both(self, attention: AttentionBlock, mlp: Mlp) -> None:
+    def _add_both(self, attention: Attention, mlp: Mlp) -> None:
         """x += what attention and MLP make of one x, with one all-reduce."""
         attention.launch(self.x, self.both, 0 if self.part else self.x)
         if self.part is None:

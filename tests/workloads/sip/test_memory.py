@@ -17,8 +17,9 @@ from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.sip.program import Decoder
 from kernbench.workloads.step import Types, make_step
-from tests.workloads.configs import CONFIGS, decoder, gpt2
+from tests.workloads.configs import CONFIGS, decoder, deepseek, gpt2
 
+LATENT = {"kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16}
 SIZES = "64/2/8/4/16/128/256"
 EXPERTS = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
 SHARED = {"shared_expert_intermediate_size": 64}
@@ -28,6 +29,9 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "one head of keys": decoder("llama", "64/2/8/1/16/128/256"),
     "window": decoder("mistral", SIZES, sliding_window=8),
     "qwen3_moe": decoder("qwen3_moe", SIZES, **EXPERTS, mlp_only_layers=[0]),
+    "deepseek": decoder(
+        "deepseek_v2", SIZES, **LATENT, q_lora_rank=24, **deepseek(8, 1, 16, 2), first_k_dense_replace=1
+    ),
     "qwen2_moe": decoder("qwen2_moe", SIZES, **EXPERTS, **SHARED),
 }
 
@@ -43,7 +47,7 @@ class _Counted:
 
     def computed(self, shape: Any, make: Any, dtype: str, dp: Any, name: str) -> Any:
         made = self._torch.computed(shape, make, dtype, dp, name)
-        if name.endswith((".keys", ".values", ".latent")):
+        if name.endswith((".keys", ".values", ".latent", ".rotary")):
             self.cache += made.layout.nbytes
         elif "." in name or name in ("embedding", "positions", "q_norm", "k_norm"):
             self.weights += made.layout.nbytes
