@@ -25,6 +25,7 @@ BITS = {
     "u8": 8,
 }
 HELD = {"f64": 64, "i64": 64, "u64": 64, "bool": 8}  # in memory for kernels of Triton; `tl` has no such types
+BLOCK_BITS = {"bfp8": 8.5, "bfp4": 4.5}  # of block formats of chips, each element with its share of the exponent of 16
 ALIASES = {"fp8": "f8e4m3"}  # the default of each width
 _NUMPY = {"f": "float", "i": "int", "u": "uint"}
 _ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
@@ -42,6 +43,18 @@ def canonical(dtype: str) -> str:
     """The short name of an alias. Errors: InputError for an unknown name, listing the known ones."""
     bits(dtype)
     return ALIASES.get(dtype, dtype)
+
+
+def canonical_stored(dtype: str) -> str:
+    """As `canonical`, of the types that memories of chips hold too: block formats. Errors: InputError."""
+    if dtype not in BLOCK_BITS and dtype not in BITS and dtype not in ALIASES:
+        raise InputError(f"unknown dtype {dtype!r}{suggest(str(dtype), [*BITS, *BLOCK_BITS])}")
+    return ALIASES.get(dtype, dtype)
+
+
+def stored_bytes(dtype: str) -> float:
+    """The bytes that an element takes in memory, of a block format with its share of the exponent."""
+    return BLOCK_BITS[dtype] / 8 if dtype in BLOCK_BITS else itemsize(dtype)
 
 
 def itemsize(dtype: str) -> int:

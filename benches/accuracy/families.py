@@ -138,6 +138,29 @@ FAMILIES = (
         ),
     ),
     Family(
+        "networks on chips",
+        "Whole networks on chips",
+        "time of a step of decode of five networks on `wormhole_n150` and `blackhole_p150`, one user and 32",
+        "tenstorrent/tt-metal, models/README.md and models/tt_transformers/PERF.md",
+        "kernbench evaluate chip-networks",
+        "What the host takes between steps, and in what mode the README was measured.",
+        evaluating(
+            "chip-networks",
+            ("simulated_ns", "measured_ns"),
+            ("topology", "network", "mode", "batch"),
+            topology="wormhole_n150,blackhole_p150",
+        ),
+        rules=(
+            Rule(
+                ("blackhole",), -1, "measured programs read 45 to 58 % of what the DRAM gives, and are under development"
+            ),
+            Rule(("falcon",), -1, "an older model, whose products do not stream weights from each bank to a core"),
+            Rule(
+                ("wormhole",), -1, "4 to 5 ms a step whatever the layers, of the host; several times as many programs a layer"
+            ),
+        ),
+    ),
+    Family(
         "systolic",
         "Layers on a systolic machine",
         "kernel times of the MLP and of the product with the vocabulary of Llama-3.1-8B on `tpu_v6e`, 1 to 2,048 tokens",

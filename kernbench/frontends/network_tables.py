@@ -19,7 +19,11 @@ def network_tables(result: RunResult) -> list[TextTable]:
     """As of `Workload.tables`."""
     told = result.network
     assert told is not None
-    return [_answer(told, result), _operators(told["operators"], told["step_ns"]), _not_modelled(told["not_modelled"])]
+    return [
+        _answer(told, result),
+        _operators(told["operators"], told["step_ns"]),
+        list_not_modelled(told["not_modelled"]),
+    ]
 
 
 def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
@@ -36,15 +40,15 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         (
             "the machine",
             f"{told['tokens_s']:,.1f} {unit}",
-            f"{plural(told['sips'], 'SIP')} in use",
+            f"{plural(told['sips'], told['place'])} in use",
         ),
         *_routing(told["routing"]),
         *_energy(told),
-        ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {_say_least(told)}"),
+        ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {say_least(told)}"),
         (
             "memory",
-            _say_bytes(sum(held.values())),
-            f"of {_say_bytes(told['sip_bytes'])} of a SIP; {_say_held(held)}",
+            say_bytes(sum(held.values())),
+            f"of {say_bytes(told['sip_bytes'])} of a {told['place']}; {say_held(held)}",
         ),
         ("simulated", f"{result.latency_ns:,.3f} ns", "latency of the launches that stand for all"),
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
@@ -72,15 +76,17 @@ def _energy(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [("energy per token", figure, remark)]
 
 
-def _say_least(told: Mapping[str, Any]) -> str:
-    return f"{_say_bytes(told['least_bytes'])}, {told['least_flops'] / 1e9:,.4g} GFLOP"
+def say_least(told: Mapping[str, Any]) -> str:
+    """The least bytes and flops of a step."""
+    return f"{say_bytes(told['least_bytes'])}, {told['least_flops'] / 1e9:,.4g} GFLOP"
 
 
-def _say_held(held: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {_say_bytes(nbytes)}" for name, nbytes in held.items())
+def say_held(held: Mapping[str, int]) -> str:
+    """What the memory of a SIP holds."""
+    return ", ".join(f"{name} {say_bytes(nbytes)}" for name, nbytes in held.items())
 
 
-def _say_bytes(nbytes: float) -> str:
+def say_bytes(nbytes: float) -> str:
     """A size in decimal units, as those of weights and memories are given."""
     unit, factor = next(((unit, factor) for unit, factor in _DECIMAL if nbytes >= factor), ("B", 1))
     return f"{nbytes / factor:,.4g} {unit}"
@@ -109,5 +115,6 @@ def _first(rows: Sequence[Mapping[str, Any]], i: int) -> str:
     return "" if i and rows[i - 1]["section"] == section else section
 
 
-def _not_modelled(lines: Sequence[str]) -> TextTable:
+def list_not_modelled(lines: Sequence[str]) -> TextTable:
+    """A line for each thing that the figures leave out."""
     return list_table([("not modelled", "", line) for line in lines])

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.dtypes import bits
+from kernbench.dtypes import BLOCK_BITS, bits
 from kernbench.errors import InputError
 from kernbench.frontends import networks
 from kernbench.frontends.bench_workloads import BenchWorkload, refuse_bounds
@@ -20,7 +20,7 @@ from kernbench.frontends.shown import Section, Shown
 from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
 from kernbench.workloads.descriptions import Network, find_network
-from kernbench.workloads.names import list_networks
+from kernbench.workloads.names import is_graph, list_networks
 from kernbench.workloads.step import Step, check_sips, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
     from kernbench.workloads.sip.program import Ran
 
+CHIPS = "tensix"
 DOCS = """A step of the network.
 
 Parameters:
@@ -39,20 +40,23 @@ Parameters:
     ep: SIPs that share the experts, each with sequences of its own (expert parallelism)
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
-    weights: type of the weights; empty: that of the config
+    weights: type of the weights; empty: that of the config, on chips of family tensix bfp8
     activations: type of the activations; empty: that of the config
-    cache: type of keys and values; empty: that of the activations
+    cache: type of keys and values; empty: that of the activations, on chips of family tensix bfp8
+    mlp_weights: on chips of family tensix, type of the first matrices of an MLP (gate and up); empty: that of the weights
+    math_fidelity: on such chips, phases of products; empty: hifi2
+    mlp_math_fidelity: on such chips, phases of the products with the first matrices of an MLP; empty: math_fidelity
     layers: kinds simulates one layer of each kind, all every layer
     ranks: equal simulates ranks that do the same between collectives once, all each of them
+    choices: tilings and placements, such as x=2,down=16x1
 """
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkWorkload(BenchWorkload):
-    """A network; `ran` has what its last run launched."""
+class OfFile(BenchWorkload):
+    """A network of a file."""
 
-    network: Network
-    ran: list[Ran]
+    file: Path
 
     record = networks.FRONT_END
 
@@ -69,14 +73,14 @@ class NetworkWorkload(BenchWorkload):
     @property
     def noted(self) -> str:
         """As of `Workload`."""
-        return self.given if self.given in list_networks() else str(self.network.file.absolute())
+        return self.given if self.given in list_networks() else str(self.file.absolute())
 
     @property
     def digests(self) -> Mapping[str, str]:
         """As of `Workload`; algorithms and settings of collectives belong to it."""
         from kernbench.ccl.config import list_files
 
-        digest = hashlib.sha256(self.network.file.read_bytes())
+        digest = hashlib.sha256(self.file.read_bytes())
         for path in list_files():
             digest.update(f"{path.name}\n".encode() + path.read_bytes())
         return {f"network {self.given}": digest.hexdigest()}
@@ -95,6 +99,25 @@ class NetworkWorkload(BenchWorkload):
     def refuse_mode(self, mode: str) -> str | None:
         """As of `Workload`."""
         return refuse_bounds(mode, "networks")
+
+    def check_family(self, topology: str, family: str) -> None:
+        """As of `BenchWorkload`."""
+        if refusal := self.refuse(topology, family):
+            raise InputError(refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkWorkload(OfFile):
+    """A transformer; `ran` has what its last run launched."""
+
+    network: Network
+    ran: list[Ran]
+
+    def refuse(self, topology: str, family: str) -> str | None:
+        """As of `Workload`."""
+        if family == CHIPS:
+            return None
+        return refuse_family("networks", "sip", topology, family, f"{self.machine}, or a chip such as wormhole_n150")
 
     def describe(self) -> Shown:
         """As of `Workload`."""
@@ -121,7 +144,7 @@ class NetworkWorkload(BenchWorkload):
     def make_step(self, given: Mapping[str, Any]) -> Step:
         """The step that parameters ask for. Errors: InputError."""
         network = self.network.architecture
-        types = read_types(network, given["weights"], given["activations"], given["cache"])
+        types = read_types(*(network, given["weights"], given["activations"], given["cache"]), given["mlp_weights"])
         return make_step(
             network,
             phase=given["phase"],
@@ -151,6 +174,7 @@ class NetworkWorkload(BenchWorkload):
         from kernbench.workloads.memory import check_memory
         from kernbench.workloads.plan import Plan
         from kernbench.workloads.sip.answer import find_peak
+        from kernbench.workloads.sip.choices import read_choices
         from kernbench.workloads.sip.program import check_lowered, check_scratch
 
         options = request.options
@@ -161,13 +185,27 @@ class NetworkWorkload(BenchWorkload):
         if refusal := self.refuse_mode(options.mode):
             raise InputError(refusal)
         machine, given = prepare_machine(self, request)
+        if machine.family == CHIPS:
+            from kernbench.frontends.network_chips import prepare_chip
+
+            return prepare_chip(self, request, machine, given)
+        if own := [name for name in networks.OF_CHIPS if given[name]]:
+            raise InputError(
+                f"{own[0]} is of chips of family {CHIPS!r}, and {machine.name} is of family 'sip'; leave it out"
+            )
         step, network = self.make_step(given), self.network.architecture
+        blocks = [name for name in (step.types.weights, step.types.activations, step.types.cache) if name in BLOCK_BITS]
+        if blocks:
+            raise InputError(
+                f"{blocks[0]} is a format of chips of family {CHIPS!r}, and {machine.name} is of family 'sip'"
+            )
         check_sips(network, step, machine.name, machine.places.sip_count)
         check_lowered(network, step)
         peak = find_peak(machine, bits(step.types.activations))
         memory = check_memory(network, step, peak.held)
         check_scratch(network, step, machine.places.pes_per_cube, int(machine.figures["pe.scratch_bytes"]))
-        plan = Plan(network, given["layers"] == "all")
+        plan, places = Plan(network, given["layers"] == "all"), machine.places
+        read_choices(str(given["choices"]), self.name, places.cubes_per_sip, places.pes_per_cube)
         run = find_rerun(self, request, given) if again else None
         run = run or partial(run_kernels, self.of, machine, range(step.ranks), given, options)
         tell = partial(self._tell, plan, step, memory, peak)
@@ -188,29 +226,30 @@ class NetworkWorkload(BenchWorkload):
         told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact)
         return replace(result, network={**told, **tell_energy(result, told, ran)})
 
-    def check_family(self, topology: str, family: str) -> None:
-        """As of `BenchWorkload`."""
-        if refusal := self.refuse(topology, family):
-            raise InputError(refusal)
-
     def tables(self, result: RunResult) -> list[TextTable]:
         """As of `Workload`."""
         return network_tables(result)
 
 
-def find(name: Name, values: Values) -> NetworkWorkload:
+def find(name: Name, values: Values) -> OfFile:
     """A network by its name or its path. Errors: InputError."""
     del values
+    if is_graph(str(name)):
+        from kernbench.frontends.network_graphs import find_workload
+
+        return find_workload(str(name))
     found = find_network(str(name))
     ran: list[Ran] = []
 
     def run(torch: Any, **given: Any) -> None:
         from kernbench.workloads.plan import Plan
+        from kernbench.workloads.sip.choices import read_choices
         from kernbench.workloads.sip.program import run_step
 
         ran.clear()
         plan = Plan(found.architecture, given["layers"] == "all")
-        ran.append(run_step(torch, plan, workload.make_step(given), every_rank=given["ranks"] == "all"))
+        choices = read_choices(given["choices"], found.architecture.name, torch.cubes_per_sip, torch.pes_per_cube)
+        ran.append(run_step(torch, plan, workload.make_step(given), choices, every_rank=given["ranks"] == "all"))
 
     architecture = found.architecture
     bench = Bench(
@@ -223,5 +262,5 @@ def find(name: Name, values: Values) -> NetworkWorkload:
         docs=(None, DOCS),
         line=1,
     )
-    workload = NetworkWorkload(bench, str(name), found, ran)
+    workload = NetworkWorkload(bench, str(name), found.file, found, ran)
     return workload

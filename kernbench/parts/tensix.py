@@ -125,6 +125,11 @@ class TensixCore(Part):
     simple_cycles: CyclesOrZero = Field(description="cycles of 32 lanes: load, one operation, store")
     iterated_cycles: CyclesOrZero = Field(description="cycles of 32 lanes: exponentials, reciprocals and roots")
     series_cycles: CyclesOrZero = Field(description="cycles of 32 lanes: polynomials of many terms")
+    dispatch_ns: Ns = Field(
+        default=0,
+        description="time from the end of a program on all cores to the beginning of the next, in steps of networks",
+    )
+    dispatch_fs = time_of("dispatch_ns")
 
     def area_scale(self) -> tuple[float, str]:
         """MiB of L1."""

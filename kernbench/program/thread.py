@@ -6,14 +6,13 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from kernbench.program.ops import GE, NONE
 from kernbench.program.rows import ROW_BYTES, pack_multicast, pack_row
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
-
-if TYPE_CHECKING:
-    import numpy as np
 
 ZERO = 0  # the id of the duration 0
 _ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
@@ -70,6 +69,20 @@ class Thread:
             self._dirty.append(self)
         self.encoded.append((rows, which))
         self.row_count += len(which)
+
+    def prepend(self, rows: np.ndarray) -> None:
+        """Put rows, int64[row, 1 + ROW_WIDTH] each behind its tag, before all others, while none is flushed.
+
+        Errors: ValueError for a thread with packed or flushed rows.
+        """
+        if self.pending or self.chunks or self.notes:
+            raise ValueError(f"thread {self.name} has packed or flushed rows, before which none can be put")
+        if not self.encoded:
+            self._dirty.append(self)
+        count = len(rows)
+        self.encoded.insert(0, (rows, np.arange(count)))
+        self.row_count += count
+        self.sources = SourceLines(array("q", [row + count for row in self.sources.rows]), self.sources.lines)
 
     def delay(self, duration: int, tag: int = 0) -> int:
         """Wait for a duration."""

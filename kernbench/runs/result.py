@@ -135,6 +135,11 @@ class RunResult:
         return None if self.network is None else self.network["tokens_per_joule"]
 
     @property
+    def items_s(self) -> float | None:
+        """Of a graph: images, or sequences, a second."""
+        return None if self.network is None else self.network.get("items_s")
+
+    @property
     def user_tokens_s(self) -> float | None:
         """Of a network: tokens a second of one sequence."""
         return None if self.network is None else self.network["user_tokens_s"]

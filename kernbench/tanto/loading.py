@@ -27,6 +27,7 @@ from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
     from kernbench.tanto.device import Device, KernelCode
+    from kernbench.tanto.timing.lowering import Lowering
 
 _MOVES = ("read", "write", "write_mcast", "write_mcast_with_self", "move", "move_init")
 
@@ -85,9 +86,17 @@ def cores_of(ranges: list[tuple[int, int, int, int]], what: str, run: GridRun) -
 class ProgramLoader:
     """Makes the run of one program on a device."""
 
-    def __init__(self, device: Device, spec: ProgramSpec, files: KernelFiles, *, numbers: bool = True) -> None:
+    def __init__(
+        self,
+        device: Device,
+        spec: ProgramSpec,
+        files: KernelFiles,
+        *,
+        numbers: bool = True,
+        lowering: Lowering | None = None,
+    ) -> None:
         self.device, self.spec, self.files = device, spec, files
-        self.run = GridRun(device.machine, numbers=numbers, nearest=device.nearest)
+        self.run = GridRun(device.machine, numbers=numbers, nearest=device.nearest, lowering=lowering)
         self.binder = ArgumentBinder(device, spec, self.run)
 
     def load(self) -> GridRun:

@@ -98,10 +98,7 @@ def run_program(
     run = loader.load()
     found = TantoResult(name, OK, None, None, len({k.core for k in run.kernels}), [], [], [], loader.check_l1())
     try:
-        if not (scripts and _write_rows(run)):
-            run.scheduler.run()
-            run.note_unread()
-            give_rows([kernel.rows for kernel in run.kernels])
+        write_program_rows(run, scripts=scripts)
     except TantoDeadlock as deadlock:
         found.status, found.error = DEADLOCK, run.named(str(deadlock))
     except TantoError as error:
@@ -120,6 +117,14 @@ def run_program(
     found.races = [replace(race, name=run.named(race.object).removeprefix(race.object)[2:]) for race in races]
     found.session, found.device_program = session, run.lowering.program
     return found
+
+
+def write_program_rows(run: GridRun, *, scripts: bool = True) -> None:
+    """Run the kernels of a program, or their scripts, and give its threads their rows. Errors: TantoDeadlock, TantoError."""
+    if not (scripts and _write_rows(run)):
+        run.scheduler.run()
+        run.note_unread()
+        give_rows([kernel.rows for kernel in run.kernels])
 
 
 def _write_rows(run: GridRun) -> bool:

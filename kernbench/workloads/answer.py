@@ -39,6 +39,7 @@ class Peak(NamedTuple):
     flops_fs: float
     bytes_fs: float
     held: int
+    place: str = "SIP"
 
 
 def tell_step(
@@ -87,6 +88,7 @@ def tell_step(
         "replicas": step.replicas,
         "sips": step.sips,
         "memory_bytes": {"weights": memory.weights, "cache": memory.cache, "activations": memory.activations},
+        "place": peak.place,
         "sip_bytes": peak.held,
         "peak_tflops": peak.flops_fs * TFLOPS_PER_FLOP_FS,
         "peak_gbs": peak.bytes_fs * FS_PER_NS,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import stored_bytes
 from kernbench.errors import InputError
 from kernbench.workloads.architecture import Architecture, Heads, LayerKind
+from kernbench.workloads.operators import FIRST_OF_MLP
 from kernbench.workloads.step import Step, check_ranks
 from kernbench.workloads.weights import Weight, list_ends, list_layer
 
@@ -40,32 +42,30 @@ def find_memory(network: Architecture, step: Step) -> Memory:
     layers = network.count_kinds().items()
     weights = sum(times * _count_layer(network, step, kind) for kind, times in layers) + _count_ends(network, step)
     heads = network.attention
-    shared = step.tensor if isinstance(heads, Heads) and heads.keys >= step.tensor else 1
-    if isinstance(heads, Heads) and heads.keys < step.tensor:
-        shared = heads.keys
+    shares = min(step.tensor, heads.keys) if isinstance(heads, Heads) else 1
     seen = sum(
         times * part.count * min(part.context, kind.window or part.context)
         for kind, times in layers
         for part in step.parts
     )
-    cache = seen * heads.cached // shared * itemsize(step.types.cache) if network.causal else 0
+    cache = seen * heads.cached // shares * stored_bytes(step.types.cache) if network.causal else 0
     widest = max(3 * network.hidden, 2 * network.mlp.inner // step.tensor)
-    activations = (2 * network.hidden + widest) * step.tokens * itemsize(step.types.activations)
-    return Memory(weights, cache, activations)
+    activations = (2 * network.hidden + widest) * step.tokens * stored_bytes(step.types.activations)
+    return Memory(ceil(weights), ceil(cache), ceil(activations))
 
 
-def _count_layer(network: Architecture, step: Step, kind: LayerKind) -> int:
+def _count_layer(network: Architecture, step: Step, kind: LayerKind) -> float:
     return sum(_count(network, step, weight) for weight in list_layer(network, kind))
 
 
-def _count_ends(network: Architecture, step: Step) -> int:
+def _count_ends(network: Architecture, step: Step) -> float:
     ends = list_ends(network)
     if network.causal and network.tied:
         ends.append(Weight("lm_head", network.hidden, network.vocabulary))
     return sum(_count(network, step, weight) for weight in ends)
 
 
-def _count(network: Architecture, step: Step, weight: Weight) -> int:
+def _count(network: Architecture, step: Step, weight: Weight) -> float:
     """Bytes of a weight on a rank."""
     rows, cols, copies, n = weight.rows, weight.cols, weight.copies, step.tensor
     if weight.name in ("k", "v") and isinstance(network.attention, Heads):
@@ -78,25 +78,35 @@ def _count(network: Architecture, step: Step, weight: Weight) -> int:
         cols = -(-cols // n)
     if weight.name.startswith("expert_"):
         copies //= step.expert_ranks
+    bias = cols * stored_bytes(step.types.activations) if weight.bias and weight.name != "router" else 0
+    return copies * (rows * cols * stored_bytes(_find_type(step, weight)) + bias)
+
+
+def _find_type(step: Step, weight: Weight) -> str:
+    """The type in which a weight is there."""
     types = step.types
-    of_matrix = types.activations if (weight.rows == 1 and weight.cols > 1) or weight.name in _TABLES else types.weights
-    vector = cols * itemsize(types.activations) if weight.bias and weight.name != "router" else 0
-    return copies * (rows * cols * itemsize(of_matrix) + vector)
+    if (weight.rows == 1 and weight.cols > 1) or weight.name in _TABLES:
+        return types.activations
+    return types.mlp if types.mlp and weight.name in FIRST_OF_MLP else types.weights
 
 
-def check_memory(network: Architecture, step: Step, sip_bytes: int) -> Memory:
-    """What a step needs on each SIP, of `sip_bytes`. Errors: InputError with what is missing and what would do."""
+def check_memory(network: Architecture, step: Step, sip_bytes: int, place: str = "SIP") -> Memory:
+    """What a step needs on each SIP, of `sip_bytes`; `place` is a chip where it is one.
+
+    Errors: InputError with what is missing and what would do.
+    """
     need = find_memory(network, step)
     missing = need.total - sip_bytes
     if missing <= 0:
         return need
-    more = next((ranks for ranks in (2, 4, 8, 16, 32, 64) if _fits(network, step, ranks, sip_bytes)), None)
+    several = (2, 4, 8, 16, 32, 64) if place == "SIP" else ()
+    more = next((ranks for ranks in several if _fits(network, step, ranks, sip_bytes)), None)
     remedy = f"tp={more} would fit" if more else "give types of fewer bits"
     if need.weights + need.activations < sip_bytes and step.phase == "decode":
         most = (sip_bytes - need.weights - need.activations) * step.sequences // need.cache
         remedy += f", or batch={most}" if most else ""
     raise InputError(
-        f"{network.name} needs {_gb(need.total)} on a SIP ({_gb(need.weights)} of weights, {_gb(need.cache)} of cache, "
+        f"{network.name} needs {_gb(need.total)} on a {place} ({_gb(need.weights)} of weights, {_gb(need.cache)} of cache, "
         f"{_gb(need.activations)} of activations), which has {_gb(sip_bytes)}: {_gb(missing)} are missing; {remedy}"
     )
 

@@ -11,6 +11,7 @@ KIND = "benches/workloads"
 PHASES = ("decode", "prefill", "chunked")
 ROUTINGS = ("uniform", "balanced")  # rules by which tokens take experts
 _MODEL_TYPE = re.compile(r'"model_type"\s*:')
+_GRAPH = re.compile(r"^graph:", re.MULTILINE)
 _BEGINNING = 1 << 20
 
 
@@ -29,3 +30,12 @@ def is_config(path: Path) -> bool:
     except OSError:
         return False
     return path.name == "config.json" or bool(_MODEL_TYPE.search(text))
+
+
+def is_graph(name: str) -> bool:
+    """Whether a network is a graph of operators: an ONNX file, or a description that says so."""
+    if Path(name).suffix == ".onnx":
+        return True
+    if Path(name).suffix == ".json" or name.removesuffix(".yaml") not in list_networks():
+        return False
+    return bool(_GRAPH.search(library.find(KIND, name).read_text(encoding="utf-8", errors="replace")))

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import stored_bytes
 from kernbench.workloads.architecture import Architecture, Latent, LayerKind
 from kernbench.workloads.step import Step
 from kernbench.workloads.totals import expect_experts
 from kernbench.workloads.weights import Weight, list_ends, list_layer
 
 _TABLES = ("embedding", "positions", "token_types", "class_token")
+FIRST_OF_MLP = ("gate", "up")  # matrices whose type may be another
 _LAST = ("lm_head", "classes", "pooler")  # done for the last token of a sequence alone
 
 
@@ -29,7 +30,7 @@ class Operator:
     times: int  # layers that have it
     flops: int
     weight_bytes: float
-    cache_bytes: int
+    cache_bytes: float
     layer: LayerKind | None = None  # None: one of the ends
 
     @property
@@ -44,7 +45,7 @@ class Least:
 
     flops: int
     weight_bytes: float
-    cache_bytes: int
+    cache_bytes: float
 
     @property
     def bytes(self) -> float:
@@ -82,7 +83,7 @@ def _of_end(step: Step, weight: Weight) -> Operator:
     if weight.name in _TABLES:
         return Operator(weight.name, "embedding", 1, 0, 0, 0)
     tokens = step.sequences if weight.name in _LAST else step.tokens
-    read = weight.elements * itemsize(step.types.weights)
+    read = weight.elements * stored_bytes(step.types.weights)
     return Operator(weight.name, _kind(weight), 1, 2 * tokens * weight.active_elements, read, 0)
 
 
@@ -90,7 +91,8 @@ def _of_layer(step: Step, weight: Weight, layer: LayerKind, times: int, distinct
     read: float = weight.elements
     if distinct is not None and weight.name.startswith("expert_"):
         read = weight.elements / weight.copies * distinct
-    width = itemsize(step.types.weights)
+    types = step.types
+    width = stored_bytes(types.mlp if types.mlp and weight.name in FIRST_OF_MLP else types.weights)
     return Operator(weight.name, _kind(weight), times, 2 * step.tokens * weight.active_elements, read * width, 0, layer)
 
 
@@ -108,5 +110,5 @@ def _attend(network: Architecture, step: Step, kind: LayerKind, times: int) -> O
     else:
         flops = 4 * attention.queries * attention.size
     kept = sum(part.count * min(part.context, kind.window or part.context) for part in step.parts if part.before)
-    read = kept * attention.cached * itemsize(step.types.cache)
+    read = kept * attention.cached * stored_bytes(step.types.cache)
     return Operator("attention", "attention", times, flops * seen, 0, read, kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernbench.dtypes import canonical
+from kernbench.dtypes import canonical_stored
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.names import PHASES, ROUTINGS
@@ -41,6 +41,7 @@ class Types:
     weights: str
     activations: str
     cache: str
+    mlp: str | None = None  # of the first matrices of an MLP, if another
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +174,9 @@ def check_sips(network: Architecture, step: Step, machine: str, sips: int) -> No
     )
 
 
-def read_types(network: Architecture, weights: str, activations: str, cache: str) -> Types:
+def read_types(network: Architecture, weights: str, activations: str, cache: str, mlp: str = "") -> Types:
     """The types of a step; an empty name is that of the config. Errors: InputError for an unknown type."""
     own = network.dtype
     found = (weights or network.quantised or own, activations or own, cache or activations or own)
-    return Types(*(canonical(name) for name in found))
+    own_types = [canonical_stored(name) for name in found]
+    return Types(own_types[0], own_types[1], own_types[2], canonical_stored(mlp) if mlp else None)

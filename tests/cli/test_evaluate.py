@@ -78,7 +78,8 @@ def test_a_damaged_table_is_not_drawn(own: Path, capsys: pytest.CaptureFixture[s
     [
         (
             ["gem"],
-            "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, attention, chip-gemm, chips, gemm, noc, tpu",
+            "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, attention, chip-gemm, "
+            "chip-networks, chips, gemm, noc, tpu",
         ),
         (
             ["gemm", "--data-only", "--figures-only"],

@@ -122,7 +122,13 @@ def test_a_name_of_a_description_is_a_network():
         ),
         (["weights=int3"], "tiny", "unknown dtype 'int3'"),
         (["batch=10000000"], "tiny", "are missing; "),
-        ([], "wormhole_n150", "networks run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'"),
+        (
+            [],
+            "ascend_tiny",
+            "networks run on family 'sip', and topology 'ascend_tiny' is of family 'ascend'; give one such as",
+        ),
+        (["weights=bfp8"], "tiny", "bfp8 is a format of chips of family 'tensix', and tiny is of family 'sip'"),
+        (["math_fidelity=lofi"], "tiny", "math_fidelity is of chips of family 'tensix', and tiny is of family 'sip'"),
     ],
 )
 def test_what_cannot_run_is_refused_in_a_sentence_with_code_2(config, capsys, sets, machine, sentence):
@@ -149,7 +155,7 @@ def test_networks_without_kernels_are_refused_and_still_shown(tmp_path, monkeypa
     assert "671,026,419,200" in out
     code, _, err = run(capsys, "config.json", "weights=fp8", "phase=prefill", machine="sip_2x4x4")
     assert code == 2
-    assert "needs prefill of latent attention, for which there are no kernels yet" in err
+    assert "needs prefill of experts, for which there are no kernels yet" in err
 
 
 @pytest.mark.slow

@@ -138,6 +138,10 @@ def test_the_first_layers_of_deepseek_are_dense():
     [
         ("llama-3.1-8b", "Llama-3.1-8B"),
         ("llama-3.1-70b", "Llama-3.1-70B"),
+        ("llama-3.2-1b", "Llama-3.2-1B"),
+        ("llama-3.2-3b", "Llama-3.2-3B"),
+        ("mistral-7b", "Mistral-7B-v0.3"),
+        ("falcon-7b", "Falcon-7B"),
         ("mixtral-8x7b", "Mixtral-8x7B"),
         ("qwen3-30b-a3b", "Qwen3-30B-A3B"),
         ("gpt-3", "GPT-3"),

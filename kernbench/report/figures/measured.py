@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.evaluation import chip_gemm, chips, noc, tpu
+from kernbench.evaluation import chip_gemm, chip_networks, chips, noc, tpu
 from kernbench.report import colours
 from kernbench.report.figures import style
 from kernbench.report.figures.evaluation_table import check_table
@@ -28,6 +28,13 @@ def plot_chips(table: polars.DataFrame, directory: Path) -> list[Path]:
     """Draw `error` of operations on chips, against measured times. As `plot_errors`."""
     check_table(table, chips.COLUMNS, "chips", "chips")
     return plot_errors(table, directory, table["operation"].to_list(), "measured_ns", "measured time", "of operations")
+
+
+def plot_chip_networks(table: polars.DataFrame, directory: Path) -> list[Path]:
+    """Draw `error` of steps of networks on chips, against measured times. As `plot_errors`."""
+    check_table(table, chip_networks.COLUMNS, "chip networks", "chip-networks")
+    groups = [f"{row['network']}, {row['mode']}" for row in table.to_dicts()]
+    return plot_errors(table, directory, groups, "measured_ns", "measured time", "of a step")
 
 
 def plot_noc(table: polars.DataFrame, directory: Path) -> list[Path]:

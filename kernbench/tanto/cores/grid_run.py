@@ -28,8 +28,8 @@ class GridRun:
     With `numbers` False data is neither moved nor computed; `nearest` rounds to nearest even where formats are converted.
     """
 
-    def __init__(self, machine: Machine, *, numbers: bool, nearest: bool) -> None:
-        self.lowering = Lowering(machine)
+    def __init__(self, machine: Machine, *, numbers: bool, nearest: bool, lowering: Lowering | None = None) -> None:
+        self.lowering = Lowering(machine) if lowering is None else lowering
         self.places = self.lowering.places
         self.scheduler = Scheduler()
         self.kernels: list[RunningKernel] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,15 +23,20 @@ USERS = "Tanto programs run"  # of chips, for errors
 
 
 class Lowering:
-    """A device program under construction, with the figures that rows need."""
+    """A device program under construction, with the figures that rows need.
 
-    def __init__(self, machine: Machine) -> None:
+    `program` has what ran before on the chip, if anything did. `figures` are those of cores that this program sets otherwise.
+    """
+
+    def __init__(
+        self, machine: Machine, program: Program | None = None, figures: Mapping[str, float] | None = None
+    ) -> None:
         self.machine, self.places = machine, check_chip(machine, USERS)
-        self.program = program = Program(machine)
+        self.program = program = Program(machine) if program is None else program
         self.routing = machine.routing
         self.costs = CycleCosts(program)
+        self.core_figures = {**machine.figures_of("tensix_core"), **(figures or {})}
         figures = machine.figures
-        self.core_figures = machine.figures_of("tensix_core")
         self.transfer_costs = TransferCosts.of(self.core_figures)
         self.register_cycles = self.core_figures["register_cycles"]
         self.load_cycles, self.store_cycles = self.core_figures["load_cycles"], self.core_figures["store_cycles"]
@@ -46,6 +52,10 @@ class Lowering:
     def keep_ends(self, thread: int, ends: np.ndarray) -> None:
         """Keep int64[entry] the number of rows of a thread up to the end of each entry."""
         self._ends[thread] = ends
+
+    def shift_ends(self, thread: int, count: int) -> None:
+        """Count rows that were put before those of a thread."""
+        self._ends[thread] = self._ends[thread] + count
 
     def find_row(self, row: Row) -> int:
         """The row of the op table that is the last of an entry of a finished thread."""

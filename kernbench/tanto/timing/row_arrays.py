@@ -55,6 +55,13 @@ def add_rows(counter: np.ndarray | int, amount: np.ndarray) -> np.ndarray:
     return _rows(len(amount), Op.ADD, counter, amount)
 
 
+def pause_row(duration: int, tag: int) -> np.ndarray:
+    """A row that waits for a duration."""
+    found = _rows(1, Op.DELAY, duration)
+    found[:, 0] = tag
+    return found
+
+
 def delay_rows(operations: np.ndarray, cycles: np.ndarray, costs: CycleCosts) -> Slot:
     """The time of a processor before each entry: operations since the entry before, and cycles on top of them."""
     rows, which = delay_kinds(operations, cycles, costs)

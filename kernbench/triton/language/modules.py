@@ -150,6 +150,7 @@ def _make() -> dict[str, ModuleType]:
 
 
 _MODULES = _make()
+LANGUAGE: Any = _MODULES["triton.language"]  # for kernels of KernBench itself, which import no `triton`
 
 
 @contextmanager

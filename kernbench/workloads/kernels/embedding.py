@@ -112,7 +112,7 @@ def pick(
     dtype: str,
     tl: Any,
 ) -> None:
-    """y (d, chosen) = chosen tokens of x, which is in panels; each PE has rows of y.
+    """y (d, chosen) = chosen tokens of x in panels; each PE has rows of y.
 
     `panels` have chosen tokens, each a matrix (width, chosen) in each cube, of ones where a token is a column of y.
     """

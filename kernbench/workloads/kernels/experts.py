@@ -59,7 +59,7 @@ def expand(
     if first >= end:
         return
     x = tl.load(x_ptr + first * s.tokens * s.size, (end - first, s.tokens), s.types[1])
-    x = take_sums(tl, x, first, normal, s.types[1])
+    x = take_sums(tl, x, first, normal, s.types[1], tl.program_id(PES))
     stream, picks = _Stream(tl, s), _Picks(tl, s, Lists(*lists))
     own = (tl.program_id(CUBES) * tl.num_programs(PES) + tl.program_id(PES)) * s.places * s.inner * s.size
     for load in s.loads:
@@ -79,7 +79,7 @@ def meet(part_ptrs: tuple[int, int], h_ptr: int, norm: tuple[Any, ...], lists: A
     first, end = rows_in_cube(tl, s.places)
     if first >= end:
         return
-    over, _ = find_scale(tl, Norm(*norm), Sizes(s.inner, s.features, s.tokens))
+    over, _ = find_scale(tl, Norm(*norm), Sizes(s.inner, s.features, s.tokens), tl.num_programs(PES))
     rows = max(1, BLOCK_BYTES // (s.inner * itemsize("f32")))
     for top in range(first, end, rows):
         bottom = min(end, top + rows)

@@ -14,6 +14,11 @@ ROWS_AND_COLUMNS = DPPolicy(cube="row_wise", pe="column_wise")  # of weights: ro
 PES, CUBES = 0, 1  # axes of `tl.program_id`
 
 
+def over(pes: int | None) -> DPPolicy:
+    """As OVER_PES, over the first `pes` PEs of each cube; None: over all."""
+    return DPPolicy(cube="row_wise", pe="row_wise", num_pes=pes)
+
+
 def own_rows(tl: Any, rows: int) -> tuple[int, int]:
     """(first, end) of a PE's rows of a tensor OVER_PES."""
     cube = part_of((0, rows), tl.program_id(CUBES), tl.num_programs(CUBES))

@@ -9,7 +9,7 @@ import numpy as np
 from kernbench.dtypes import itemsize
 from kernbench.workloads.architecture import Heads, LayerKind
 from kernbench.workloads.kernels.attention import Decode, attend, merge
-from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES
+from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, over
 from kernbench.workloads.kernels.spread import spread_heads
 from kernbench.workloads.numbers import EPS, rotation
 from kernbench.workloads.sip.projection import Part, Projection
@@ -40,7 +40,7 @@ class AttentionBlock:
         self.qkv = Projection(rank, place, parts, self.norm)
         own_bias = heads.out_bias and rank.index == 0  # the sum over ranks takes it once
         self.out = Projection(rank, place, [Part("o", d, queries, slice(None), own, own_bias)])
-        self.rows = rank.activation("qkv", self.qkv.rows)
+        self.rows = rank.activation("qkv", self.qkv.rows, over(rank.choices.qkv))
         self._prepare(kind)
 
     def _prepare(self, kind: LayerKind) -> None:
@@ -49,13 +49,16 @@ class AttentionBlock:
         a = self.sizes = find_sizes(rank, self.heads, kind)
         self.cache = tuple(self._cache(name) for name in ("keys", "values"))
         self.tables = self._tables()
-        self.units = rank.torch.empty((a.pairs * a.splits, a.group * e), rank.dtype, OVER_PES, "units")
+        held = over(rank.choices.units)
+        self.units = rank.torch.empty(
+            (a.pairs * a.splits, a.group * e), rank.dtype, OVER_PES if a.splits > 1 else held, "units"
+        )
         self.parts: tuple[Any, Any] = (0, 0)
         self.merged = self.units
         if a.splits > 1:
             shape = (a.pairs * a.splits, a.group)
             self.parts = tuple(rank.torch.empty(shape, "f32", OVER_PES, name) for name in ("largest", "total"))  # type: ignore[assignment]
-            self.merged = rank.torch.empty((a.pairs, a.group * e), rank.dtype, OVER_PES, "merged")
+            self.merged = rank.torch.empty((a.pairs, a.group * e), rank.dtype, held, "merged")
         self.rows_in_cubes = rank.activation("qkv_in_cubes", self.qkv.rows, IN_CUBES)
         self.attended = rank.activation("attended", self.out.features, IN_CUBES)
 
@@ -117,8 +120,10 @@ class MlpBlock:
             for name in (("gate", "up") if mlp.gated else ("up",))
         ]
         own_bias = mlp.bias and rank.index == 0
-        self.down = Projection(rank, place, [Part("down", d, mlp.inner, slice(None), own, own_bias)])
-        self.inner = rank.activation("inner", self.inputs[0].rows)
+        self.down = Projection(
+            rank, place, [Part("down", d, mlp.inner, slice(None), own, own_bias)], cut=rank.choices.down
+        )
+        self.inner = rank.activation("inner", self.inputs[0].rows, over(rank.choices.inner))
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
         """y = residual + the MLP of x."""
@@ -139,7 +144,8 @@ def find_sizes(rank: Rank, heads: Heads, kind: LayerKind) -> Decode:
     pairs, pes = keys * part.count, torch.cubes_per_sip * torch.pes_per_cube
     scratch = int(torch.driven.machine.figures["pe.scratch_bytes"])
     most = max(1, scratch // SCORES_SHARE // (group * itemsize("f32")))
-    splits = min(context, max(1, pes // pairs, -(-context // most)))
+    asked = rank.choices.splits or max(1, pes // pairs)
+    splits = min(context, max(asked, -(-context // most)))
     splits = -(-context // -(-context // splits))  # none is empty
     cache = step.types.cache
     return Decode(part.count, keys, group, heads.size, context, splits, rank.dtype, cache, EPS, rank.own_tile)

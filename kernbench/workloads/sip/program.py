@@ -12,10 +12,11 @@ from kernbench.errors import InputError
 from kernbench.host.torch.equal_ranks import EqualRanks
 from kernbench.workloads.architecture import Architecture, Heads, Latent, LayerKind
 from kernbench.workloads.kernels.embedding import embed
-from kernbench.workloads.kernels.layout import OVER_PES
+from kernbench.workloads.kernels.layout import OVER_PES, over
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.routing import Routing, draw_routing
+from kernbench.workloads.sip.choices import WITHOUT, Choices
 from kernbench.workloads.sip.expert_ranks import SentExperts
 from kernbench.workloads.sip.experts import ExpertsBlock
 from kernbench.workloads.sip.latent import LatentBlock
@@ -84,13 +85,15 @@ class Decoder:
         index: int,
         numbers: Numbers,
         known: Known | None = None,
+        choices: Choices = WITHOUT,
     ) -> None:
         network, d = plan.network, plan.network.hidden
         self._routings = known.routings if known else {}
         self._ids = known.ids if known else list_ids(step, network.vocabulary)
         self.rank = rank = self._make_rank(torch, network, step, index % step.tensor, numbers)
         rank.expert_index = index // step.tensor
-        self.x = rank.activation("x", d)
+        rank.choices = choices
+        self.x = rank.activation("x", d, over(choices.x))
         self.part = rank.activation("part", d) if step.tensor > 1 else None
         self.both = rank.activation("both", d) if network.parallel else self.x
         self.table = self._table("embedding", network.vocabulary)
@@ -207,20 +210,23 @@ def make_decoder(
     index: int,
     numbers: Numbers,
     known: Known | None = None,
+    choices: Choices = WITHOUT,
 ) -> Decoder:
     """The decoder of a rank for a step of its phase."""
     from kernbench.workloads.sip.prompt import PromptDecoder
 
     kind = Decoder if step.phase == "decode" else PromptDecoder
-    return kind(torch, plan, step, index, numbers, known)
+    return kind(torch, plan, step, index, numbers, known, choices)
 
 
-def run_step(torch: RuntimeContext, plan: Plan, step: Step, *, every_rank: bool = False) -> Ran:
+def run_step(
+    torch: RuntimeContext, plan: Plan, step: Step, choices: Choices = WITHOUT, *, every_rank: bool = False
+) -> Ran:
     """Launch a step on all ranks; of ranks that do the same, but for `every_rank`, the first alone."""
     runtime, decoders = torch.runtime, list[Decoder]()
 
     def work(index: int) -> None:
-        decoder = make_decoder(torch, plan, step, index, Numbers())
+        decoder = make_decoder(torch, plan, step, index, Numbers(), choices=choices)
         decoders.append(decoder)
         if step.ranks > 1:
             runtime.launcher.rendezvous("the beginning of a step", decoder, begin)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.workloads.kernels.cuts import Cut
 from kernbench.workloads.sip.rank import Normed, Rank
 
 if TYPE_CHECKING:
@@ -27,14 +28,17 @@ class Part(NamedTuple):
 class Projection:
     """Matrices of one place of the network as one tensor of a rank, row under row."""
 
-    def __init__(self, rank: Rank, place: str, parts: Sequence[Part], norm: Normed | None = None) -> None:
+    def __init__(
+        self, rank: Rank, place: str, parts: Sequence[Part], norm: Normed | None = None, cut: Cut | None = None
+    ) -> None:
         self._rank, self._place, self._parts = rank, place, parts
         self.norm = norm
         name = f"{place}.{'+'.join(part.name for part in parts)}"
         self.rows = sum(_length(part.rows, part.out) for part in parts)
         self.features = _length(parts[0].cols, parts[0].features)
-        self.weight: Tensor = rank.weight(name, self.rows, self.features, self.make)
-        self.parts: Tensor | int = rank.parts(name, self.rows)
+        self.grid = rank.grid(cut)
+        self.weight: Tensor = rank.weight(name, self.rows, self.features, self.make, self.grid)
+        self.parts: Tensor | int = rank.parts(name, self.grid.rows_of_parts(self.rows))
         self.shift: Tensor | None = None
         self.bias: Tensor | int = 0
         self._folded = norm if norm is not None and norm.shift is not None and rank.folds_norms else None

@@ -13,11 +13,13 @@ import numpy as np
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import DPPolicy
 from kernbench.workloads.architecture import Architecture
-from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, ROWS_AND_COLUMNS, Tile, find_tile
-from kernbench.workloads.kernels.linear import finish, multiply, rows_of_parts
+from kernbench.workloads.kernels.cuts import Cut, Grid, place
+from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, Tile, find_tile
+from kernbench.workloads.kernels.linear import finish, multiply
 from kernbench.workloads.kernels.spread import add, spread
 from kernbench.workloads.numbers import EPS, Numbers
 from kernbench.workloads.plan import Mark
+from kernbench.workloads.sip.choices import WITHOUT, Choices
 from kernbench.workloads.step import Step
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class Rank:
     expert_index: int = 0  # among those that share experts
     sums: tuple[Tensor, Tensor] = field(init=False)
     fillers: list[Buffer] = field(default_factory=list["Buffer"])
+    choices: Choices = WITHOUT
 
     def __post_init__(self) -> None:
         shape = (self.torch.pes_per_cube, self.tokens)
@@ -76,13 +79,7 @@ class Rank:
 
     def align(self) -> None:
         """Let the next tensors begin at the first channel of each HBM slice, so that all layers of a kind lie alike."""
-        torch, figures = self.torch, self.torch.driven.machine.figures
-        burst = int(figures["hbm.burst_bytes"])
-        period = burst * int(figures["hbm.channels"])
-        for cube, pe in product(range(torch.cubes_per_sip), range(torch.pes_per_cube)):
-            self.fillers.append(torch.reserve("hbm", burst, cube, pe))
-            if rest := -(self.fillers[-1].offset + burst) % period:
-                self.fillers.append(torch.reserve("hbm", rest, cube, pe))
+        self.fillers += align(self.torch)
 
     def share(self, size: int) -> slice:
         """This rank's part of an axis; of one that ranks do not divide the last part is padded."""
@@ -93,9 +90,14 @@ class Rank:
         """A tensor (rows, tokens) that kernels write."""
         return self.torch.empty((rows, self.tokens), self.dtype, policy, name)
 
-    def weight(self, name: str, rows: int, features: int, make: Callable[[], np.ndarray]) -> Tensor:
-        """A weight (rows, features): rows over cubes, features over the PEs of each."""
-        return self.torch.computed((rows, features), make, self.step.types.weights, ROWS_AND_COLUMNS, name)
+    def grid(self, cut: Cut | None = None) -> Grid:
+        """The PEs of the SIP as a cut arranges them; without one rows go over cubes, and features over the PEs of each."""
+        cubes, pes = self.torch.cubes_per_sip, self.torch.pes_per_cube
+        return Grid(cubes, pes, cut or Cut(1, pes))
+
+    def weight(self, name: str, rows: int, features: int, make: Callable[[], np.ndarray], grid: Grid) -> Tensor:
+        """A weight (rows, features) in blocks."""
+        return self.torch.computed((rows, features), make, self.step.types.weights, place(grid), name)
 
     def column(self, name: str, rows: int, make: Callable[[], np.ndarray], policy: DPPolicy = OVER_PES) -> Tensor:
         """A vector (rows, 1) in the type of activations."""
@@ -133,9 +135,8 @@ class Rank:
         self.torch.launch("spread", spread, x, y, x.shape[0], self.tokens, self.dtype)
 
     def parts(self, name: str, rows: int) -> Tensor | int:
-        """Where PEs leave the parts of a product of some rows."""
-        torch = self.torch
-        return self.activation(f"{name}.parts", rows_of_parts(rows, torch.cubes_per_sip, torch.pes_per_cube))
+        """Where PEs leave the parts of a product, of some rows in all."""
+        return self.activation(f"{name}.parts", rows)
 
     def multiply(
         self,
@@ -152,17 +153,16 @@ class Rank:
         sizes, norm = (one.rows, one.features, self.tokens), one.norm
         weights, parts = (tuple(getattr(each, of) for each in projections) for of in ("weight", "parts"))
         normal = None if norm is None else (norm.weight, *self.sums)
-        self.torch.launch(name, multiply, x, weights, parts, normal, sizes, self.types, self.tile(one))
+        self.torch.launch(name, multiply, x, weights, parts, normal, sizes, self.types, self.tile(one), one.grid.cut)
         ended = None
         if norm is not None:
             ended = (*self.sums, one.features, EPS, one.shift if one.shift is not None else 0)
         extras = (one.bias, activation, residual)
-        self.torch.launch(f"{name}_sum", finish, parts, y, sizes, self.types, ended, extras)
+        self.torch.launch(f"{name}_sum", finish, parts, y, sizes, self.types, ended, extras, one.grid.cut)
 
     def tile(self, one: Projection) -> Tile:
         """The tile of a projection's product on a PE, whose weight streams."""
-        torch = self.torch
-        rows, features = -(-one.rows // torch.cubes_per_sip), -(-one.features // torch.pes_per_cube)
+        rows, features = one.grid.block_shape(one.rows, one.features)
         return find_tile(Tile(rows, features, self.tokens), itemsize(self.types[0]), "a", self.own_tile)
 
     @property
@@ -182,3 +182,15 @@ class Rank:
             self.torch.distributed.all_reduce(part, over="ranks")
         with self.operator("add"):
             self.torch.launch("add", add, x, part, x.shape[0], self.tokens, self.dtype)
+
+
+def align(torch: RuntimeContext) -> list[Buffer]:
+    """Fill the HBM slices of a SIP up to their first channel; what is returned keeps the memory."""
+    figures, fillers = torch.driven.machine.figures, list["Buffer"]()
+    burst = int(figures["hbm.burst_bytes"])
+    period = burst * int(figures["hbm.channels"])
+    for cube, pe in product(range(torch.cubes_per_sip), range(torch.pes_per_cube)):
+        fillers.append(torch.reserve("hbm", burst, cube, pe))
+        if rest := -(fillers[-1].offset + burst) % period:
+            fillers.append(torch.reserve("hbm", rest, cube, pe))
+    return fillers

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from kernbench.workloads.kernels.layout import TILE_BYTES, WIDE, Tile, find_tile
-from kernbench.workloads.kernels.linear import rows_of_parts
 
 OWN = Tile(32, 64, 32)
 LARGE = Tile(4096, 1024, 1024)  # of an engine that is slow with small tiles
@@ -31,8 +30,3 @@ def test_long_reads_are_made_where_there_is_enough_to_read():
 def test_a_tile_is_no_less_than_the_machines_own_where_the_product_is_as_large(shape, streamed):
     found = find_tile(Tile(*shape), 2, streamed, LARGE)
     assert all(min(whole, own) <= part <= whole for part, whole, own in zip(found, shape, LARGE, strict=True))
-
-
-def test_all_pes_have_room_for_as_many_rows_of_parts():
-    assert rows_of_parts(4096, 16, 8) == 4096 * 8
-    assert rows_of_parts(17, 16, 8) == 2 * 16 * 8

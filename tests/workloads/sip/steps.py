@@ -25,7 +25,7 @@ from tests.workloads.configs import decoder, gpt2
 
 def step_of(network: Architecture, batch: int, context: int, dtype: str, tensor: int = 1) -> Step:
     types = Types(dtype, dtype, dtype)
-    sizes = {"batch": batch, "prompt": 1, "context": context, "chunk": 1, "tensor": tensor}
+    sizes: dict[str, Any] = {"batch": batch, "prompt": 1, "context": context, "chunk": 1, "tensor": tensor}
     return make_step(network, phase="decode", types=types, **sizes)
 
 

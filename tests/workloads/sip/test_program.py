@@ -18,6 +18,7 @@ from kernbench.workloads.config_json import read_config
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.routing import Routing
+from kernbench.workloads.sip.choices import WITHOUT, Choices, read_choices
 from kernbench.workloads.sip.program import Known, check_lowered, list_ids, make_decoder
 from kernbench.workloads.step import Step
 from tests.workloads.configs import CONFIGS, decoder, gpt2
@@ -59,7 +60,9 @@ def refer(network: Architecture, numbers: Numbers, step: Step) -> list[tuple[Kno
     return [(Known(ids, routings), each) for ids, each in zip(of_rank, logits, strict=True)]
 
 
-def find_mismatches(network: Architecture, step: Step, machine: str = "tiny") -> tuple[str, ...]:
+def find_mismatches(
+    network: Architecture, step: Step, machine: str = "tiny", choices: Choices = WITHOUT
+) -> tuple[str, ...]:
     """Where the logits of ranks are not those of the reference."""
     numbers = Numbers()
     expected = refer(network, numbers, step)
@@ -67,7 +70,7 @@ def find_mismatches(network: Architecture, step: Step, machine: str = "tiny") ->
     def work(torch: Any, index: int) -> None:
         of_experts, of_tensor = divmod(index, step.tensor)
         known, logits = expected[of_experts]
-        one = make_decoder(torch, Plan(network, every_layer=True), step, index, numbers, known)
+        one = make_decoder(torch, Plan(network, every_layer=True), step, index, numbers, known, choices)
         one.launch()
         part = -(-network.vocabulary // step.tensor)
         torch.expect(one.logits, logits[of_tensor * part : (of_tensor + 1) * part], tolerance)
@@ -91,6 +94,24 @@ def find_mismatches(network: Architecture, step: Step, machine: str = "tiny") ->
 def test_the_logits_of_a_small_network_equal_those_of_numpy(name, batch, context, dtype):
     network = read(name)
     assert find_mismatches(network, step_of(network, batch, context, dtype)) == ()
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "falcon"])
+@pytest.mark.parametrize(
+    "text", ["x=1,qkv=1,units=1,inner=1", "down=2x1", "down=2x2,inner=1,splits=3", "down=1x1,splits=9"]
+)
+def test_the_logits_are_the_same_whatever_is_chosen(name, text):
+    network = read(name)
+    choices = read_choices(text, name, 2, 2)
+    assert find_mismatches(network, step_of(network, 3, 9, "f32"), choices=choices) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["down=4x4,x=2,inner=1", "down=16x1,qkv=2,splits=2", "down=16x8,units=4", "down=4x8"])
+def test_the_logits_are_the_same_whatever_is_chosen_on_the_default_machine(text):
+    network = read("llama")
+    choices = read_choices(text, "llama", 16, 8)
+    assert find_mismatches(network, step_of(network, 3, 9, "f32"), "sip_2x4x4", choices) == ()
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""Graphs of operators: the middle form between files of networks and the kernels of a machine."""

@@ -1,0 +1,358 @@
+"""Graphs on a SIP: for each operator its kernel, its blocks, and where its tensors lie.
+
+A tensor lies by rows over all PEs, as many rows on each as its maker gives a PE. Operators whose launches are the same but
+for the values that they read are alike, and one of them is simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kernbench.dtypes import bits, is_float, itemsize
+from kernbench.errors import InputError
+from kernbench.host.memory.placement import DPPolicy
+from kernbench.workloads.graph.form import Along, Elements, Gathered, Graph, Operator, Product, Windowed
+from kernbench.workloads.graph.view import View, merge_axes
+from kernbench.workloads.kernels import tiles
+from kernbench.workloads.kernels import windows as products
+from kernbench.workloads.kernels.gather import gather
+from kernbench.workloads.kernels.layout import OVER_PES
+from kernbench.workloads.sip.product_blocks import STAGES, Engine, ceil_power, choose_blocks
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+COPIED = DPPolicy()  # a copy at each PE
+IN_EACH_CUBE = DPPolicy(pe="row_wise")
+_TILE = 8192  # elements of a tile of functions of elements
+_LINE = 512  # elements of a row of a tile: more than a burst
+_LONGEST = 1 << 15  # elements of a row that a kernel along an axis holds
+
+
+class Held(NamedTuple):
+    """A tensor of a unit: a value as a kernel wants it, `shape` rows and columns, and how it is made of the value's numbers."""
+
+    value: str
+    shape: tuple[int, int]
+    dtype: str
+    policy: DPPolicy
+    pack: Callable[[np.ndarray], np.ndarray] | None = None  # of weights that lie in blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A launch: a kernel, its grid and constants, and the tensors it gets, in order; None: one that it does not use."""
+
+    operator: Operator
+    kernel: Any
+    grid: int  # programs; 0: of a kernel of `tl`
+    tensors: tuple[Held | None, ...]
+    constants: dict[str, Any]
+    key: object  # equal for units of one time
+
+
+def find_engine(machine: Machine, dtype: str) -> Engine:
+    """What a PE can do."""
+    figures, places = machine.figures, machine.places
+    pes = places.pes_per_cube
+    width = bits(dtype)
+    memory = machine.terminals[places.hbm(0, 0, 0)]
+    fs_per_flit = int(machine.stations.fs_per_flit[memory.first_station])
+    hbm = memory.stripes * machine.flit_bytes / fs_per_flit
+    tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
+    m, k, n = tile
+    tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, width))
+    return Engine(
+        2 * m * k * n / tile_fs,
+        1 / figures["pe_tcm.read_byte"],
+        hbm,
+        round(figures["pe_dma.byte"] * TILE_READ + figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]),
+        tile,
+        int(figures["pe.scratch_bytes"]),
+        pes,
+        pes * places.cubes_per_sip,
+    )
+
+
+TILE_READ = 4096  # bytes that a DMA channel could bring in the time of a round trip
+
+
+class Planner:
+    """Plans the units of a graph for the SIPs of a machine."""
+
+    def __init__(self, graph: Graph, machine: Machine) -> None:
+        self.graph, self.machine = graph, machine
+        self._rows: dict[str, int] = {}  # of a value on each PE
+
+    def plan(self) -> list[Unit]:
+        """The units in order. Errors: InputError for an operator that does not fit."""
+        return [self._plan(one) for one in self.graph.operators]
+
+    def check_memory(self, units: Sequence[Unit], sip_bytes: int) -> dict[str, int]:
+        """Bytes of weights and activations on a SIP, all copies counted. Errors: InputError with what is missing."""
+        places = self.machine.places
+        held = {(one.value, one.shape, repr(one.policy)): one for unit in units for one in unit.tensors if one}
+        found = {"weights": 0, "activations": 0}
+        for one in held.values():
+            copies = 1
+            if one.policy is COPIED:
+                copies = self._pes
+            elif one.policy is IN_EACH_CUBE:
+                copies = places.cubes_per_sip
+            kind = "weights" if self.graph.values[one.value].constant else "activations"
+            found[kind] += prod(one.shape) * itemsize(one.dtype) * copies
+        missing = sum(found.values()) - sip_bytes
+        if missing > 0:
+            whole, weights, rest = (f"{one / 1e9:,.3f} GB" for one in (sum(found.values()), *found.values()))
+            raise InputError(
+                f"{self.graph.name} needs {whole} on a SIP ({weights} of weights and their copies, {rest} of activations), "
+                f"which has {sip_bytes / 1e9:,.3f} GB: {missing / 1e9:,.3f} GB are missing; give a smaller batch or types of "
+                "fewer bits"
+            )
+        return found
+
+    def rows(self, name: str) -> int:
+        """Rows of a value on each PE, but the last."""
+        value = self.graph.values[name]
+        own = -(-prod(value.shape[:-1]) // self._pes)
+        return max(own, self._rows.get(name, 0))
+
+    @property
+    def _pes(self) -> int:
+        places = self.machine.places
+        return places.cubes_per_sip * places.pes_per_cube
+
+    def _plan(self, one: Operator) -> Unit:
+        planners: dict[type, Callable[[Operator], Unit]] = {
+            Product: self._product,
+            Windowed: self._window,
+            Along: self._along,
+            Elements: self._elementwise,
+            Gathered: self._gather,
+        }
+        return planners[type(one.spec)](one)
+
+    def _hold(self, name: str) -> Held:
+        """A value as it lies in memory."""
+        value = self.graph.values[name]
+        cols = value.shape[-1] if value.shape else 1
+        if value.constant:
+            return Held(name, (prod(value.shape) // cols if cols else 1, cols), value.dtype, COPIED)
+        return Held(name, (self.rows(name) * self._pes, cols), value.dtype, OVER_PES)
+
+    def _unit(
+        self, one: Operator, kernel: Any, grid: int, tensors: Sequence[Held | None], constants: dict[str, Any]
+    ) -> Unit:
+        given = list(tensors)
+        given += [self._hold(view.base) for view in one.extras]
+        order: dict[str, int] = {}
+        alike = tuple(
+            None
+            if held is None
+            else (order.setdefault(held.value, len(order)), held.shape, held.dtype, repr(held.policy))
+            for held in given
+        )
+        key = (kernel.__name__, grid, alike, tuple(sorted((name, repr(value)) for name, value in constants.items())))
+        return Unit(one, kernel, grid, tuple(given), constants, key)
+
+    def _product(self, one: Operator) -> Unit:
+        spec, (x, w) = one.spec, one.inputs
+        assert isinstance(spec, Product)
+        n, h, w_out, groups, cols = one.output.shape
+        channels = x.shape[4]
+        extent = products.Extent(n, h, w_out, groups, cols, channels)
+        weights = self.graph.values[w.base]
+        depth = spec.taps[0] * spec.taps[1] * channels
+        engine = find_engine(self.machine, weights.dtype)
+        same = not any(w.strides[:2])
+        blocks = choose_blocks(
+            extent, depth, itemsize(self.graph.values[x.base].dtype), engine, weights.constant and same
+        )
+        x_rows = products.Rows(x.strides[0], x.strides[1], x.strides[2], x.strides[3], x.strides[4], x.first)
+        window = products.Window(*spec.taps, *spec.steps, *spec.dilations, *spec.before, x.shape[1], x.shape[2])
+        if weights.constant and same:
+            held, blocks = self._weights(w, extent, blocks, engine)
+            at = None
+        else:
+            held = self._hold(w.base)
+            at = products.Rows(w.strides[0], w.strides[1], w.strides[5], w.strides[2], w.strides[6], w.first)
+        if blocks.w == w_out and h % blocks.h == 0 and self.graph.values[one.output.base].shape[-1] == groups * cols:
+            self._rows[one.output.base] = -(-blocks.row_blocks * blocks.h * blocks.w // blocks.col_parts)
+        constants = {
+            "EXTENT": extent,
+            "WINDOW": window,
+            "BLOCKS": blocks,
+            "X": x_rows,
+            "W": at,
+            "Y": _as_rows(one.output),
+            "EXTRAS": tuple(map(_as_rows, one.extras)),
+            "STEPS": one.steps,
+            "num_stages": STAGES,
+        }
+        grid = engine.all_pes * blocks.row_blocks * blocks.col_blocks
+        return self._unit(
+            one, products.multiply_windows, grid, [self._hold(x.base), held, self._hold(one.output.base)], constants
+        )
+
+    def _weights(
+        self, w: View, extent: products.Extent, blocks: products.Blocks, engine: Engine
+    ) -> tuple[Held, products.Blocks]:
+        """Weights as blocks, those of a PE one after the other, as many PEs beside each other as have blocks of their own."""
+        parts, per = blocks.col_parts, blocks.col_blocks
+        copies = 1 if parts == 1 else engine.pes if engine.pes % parts == 0 else engine.all_pes
+        policy = {1: COPIED, engine.pes: IN_EACH_CUBE}.get(copies, OVER_PES)
+        value = self.graph.values[w.base]
+        depth = prod(w.shape[3:6])
+        inner = -(-depth // blocks.inner) * blocks.inner
+        of_group = -(-extent.cols // blocks.cols)
+
+        def pack(numbers: np.ndarray) -> np.ndarray:
+            matrix = w.of(numbers)[0, 0].reshape(extent.groups, depth, extent.cols)
+            room = np.zeros((copies * per, inner, blocks.cols), numbers.dtype)
+            for place in range(copies * per):
+                column = place // per % parts * per + place % per
+                group, at = divmod(column, of_group)
+                if group < extent.groups:
+                    mine = matrix[group, :, at * blocks.cols : (at + 1) * blocks.cols]
+                    room[place, :depth, : mine.shape[1]] = mine
+            return room.reshape(-1, blocks.cols)
+
+        held = Held(w.base, (copies * per * inner, blocks.cols), value.dtype, policy, pack)
+        return held, blocks._replace(copies=copies)
+
+    def _window(self, one: Operator) -> Unit:
+        spec, x, y = one.spec, one.inputs[0], one.output
+        assert isinstance(spec, Windowed)
+        _, high, wide, channels = y.shape
+        cols = min(ceil_power(channels), 128)
+        pixels = max(1, _TILE // 2 // cols)
+        wide_tile = min(ceil_power(wide), pixels)
+        lines = min(ceil_power(high), pixels // wide_tile)
+        sizes = y.shape
+
+        def count() -> int:
+            return sizes[0] * -(-channels // cols) * -(-wide // wide_tile) * -(-high // lines)
+
+        while count() < self._pes and lines > 1:
+            lines //= 2
+        while count() < self._pes and wide_tile > 4:
+            wide_tile //= 2
+        sweep = tiles.Sweep(spec.taps, spec.steps, spec.dilations, spec.before, (x.shape[1], x.shape[2]))
+        constants = {
+            "SIZES": sizes,
+            "X": _placed(x),
+            "W": _placed(one.inputs[1]) if len(one.inputs) > 1 else None,
+            "Y": _placed(y),
+            "EXTRAS": tuple(map(_placed, one.extras)),
+            "STEPS": one.steps,
+            "SWEEP": sweep,
+            "TILE": tiles.Tile(lines * wide_tile, cols),
+            "HIGH": lines,
+            "FUNCTION": spec.function,
+            "COUNTS_EDGE": spec.counts_edge,
+        }
+        weights = self._hold(one.inputs[1].base) if len(one.inputs) > 1 else None
+        return self._unit(one, tiles.window, count(), [self._hold(x.base), weights, self._hold(y.base)], constants)
+
+    def _along(self, one: Operator) -> Unit:
+        spec, x, y = one.spec, one.inputs[0], one.output
+        assert isinstance(spec, Along)
+        length = x.shape[-1]
+        if length > _LONGEST:
+            raise InputError(
+                f"node {one.nodes[0]!r} of {self.graph.name} takes {spec.function} along {length:,} elements; kernels hold at "
+                f"most {_LONGEST:,}; make the axis shorter"
+            )
+        views = [x, y, *one.extras]
+        outer = merge_axes([_outer(view) for view in views], x.shape[:-1]) or [(1, (0,) * len(views))]
+        sizes = (*(size for size, _ in outer), length)
+        cols = ceil_power(length)
+        rows = min(ceil_power(sizes[-2]), max(1, _TILE // cols))
+        while rows > 1 and prod(sizes[:-2]) * -(-sizes[-2] // rows) < self._pes:
+            rows //= 2
+        placed = [
+            tiles.Placed((*(strides[at] for _, strides in outer), view.strides[-1]), view.first)
+            for at, view in enumerate(views)
+        ]
+        constants = {
+            "SIZES": sizes,
+            "X": placed[0],
+            "Y": placed[1],
+            "EXTRAS": tuple(placed[2:]),
+            "STEPS": one.steps,
+            "TILE": tiles.Tile(rows, cols),
+            "FUNCTION": spec.function,
+            "EPS": spec.eps,
+        }
+        grid = prod(sizes[:-2]) * -(-sizes[-2] // rows)
+        return self._unit(one, tiles.along, grid, [self._hold(x.base), self._hold(y.base)], constants)
+
+    def _elementwise(self, one: Operator) -> Unit:
+        y = one.output
+        views = [y, *one.extras]
+        order = sorted(range(len(y.shape)), key=lambda axis: -abs(y.strides[axis]))
+        views = [view.transpose(order) for view in views]
+        runs = merge_axes(views, views[0].shape)
+        runs = [(1, (0,) * len(views))] * (2 - len(runs)) + list(_split_long(runs, self._pes))
+        sizes = tuple(size for size, _ in runs)
+        cols = min(ceil_power(sizes[-1]), _LINE)
+        rows = min(ceil_power(sizes[-2]), max(1, _TILE // cols))
+        while rows > 1 and prod(sizes[:-2]) * -(-sizes[-2] // rows) * -(-sizes[-1] // cols) < self._pes:
+            rows //= 2
+        placed = [tiles.Placed(tuple(run[1][at] for run in runs), view.first) for at, view in enumerate(views)]
+        types = {one.dtype, *(self.graph.values[view.base].dtype for view in one.extras)}
+        floats = any(is_float(each) for each in types)
+        inexact = any(step[0] not in tiles.NATIVE for step in one.steps)
+        constants = {
+            "SIZES": sizes,
+            "Y": placed[0],
+            "EXTRAS": tuple(placed[1:]),
+            "STEPS": one.steps,
+            "TILE": tiles.Tile(rows, cols),
+            "WIDE": floats and (inexact or len(types) > 1),
+        }
+        grid = prod(sizes[:-2]) * -(-sizes[-2] // rows) * -(-sizes[-1] // cols)
+        return self._unit(one, tiles.elementwise, grid, [self._hold(y.base)], constants)
+
+    def _gather(self, one: Operator) -> Unit:
+        spec, table, y = one.spec, one.inputs[0], one.output
+        assert isinstance(spec, Gathered)
+        width = prod(table.shape[1:])
+        held = self._hold(table.base)
+        rows = prod(held.shape)
+        table_held = Held(held.value, (rows // width, width), held.dtype, OVER_PES) if held.policy is COPIED else held
+        constants = {"rows": spec.rows, "width": width, "each": self.rows(y.base) * self._hold(y.base).shape[1]}
+        return self._unit(one, gather, 0, [table_held, self._hold(y.base)], constants)
+
+
+def _split_long(runs: Sequence[tuple[int, tuple[int, ...]]], pes: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The same axes; a lone axis is cut in two, so that all PEs have a part."""
+    if len(runs) > 1 or not runs:
+        yield from runs or [(1, ())]
+        return
+    size, strides = runs[0]
+    del pes
+    cols = next((one for one in range(min(size, _LINE), 0, -1) if size % one == 0), 1)
+    if cols < 32:
+        yield size, strides
+        return
+    yield size // cols, tuple(stride * cols for stride in strides)
+    yield cols, strides
+
+
+def _as_rows(view: View) -> products.Rows:
+    n, h, w, group, col = view.strides
+    return products.Rows(n, h, w, group, col, view.first)
+
+
+def _placed(view: View) -> tiles.Placed:
+    return tiles.Placed(view.strides, view.first)
+
+
+def _outer(view: View) -> View:
+    return view._replace(shape=view.shape[:-1], strides=view.strides[:-1])
