@@ -12,6 +12,11 @@ from kernbench.units import AJ_PER_J, format_joules
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
 
+_HEADS = {  # by phase: what the time of the step is, and what rates count
+    "decode": ("time per token", "tokens/s"),
+    "prefill": ("first token", "prompt tokens/s"),
+    "chunked": ("time per token", "tokens/s"),
+}
 _DECIMAL = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
@@ -28,11 +33,10 @@ def network_tables(result: RunResult) -> list[TextTable]:
 
 def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
     held = told["memory_bytes"]
-    is_decode = told["phase"] == "decode"
-    unit = "tokens/s" if is_decode else "prompt tokens/s"
+    what, unit = _HEADS[told["phase"]]
     lines = [
         (
-            "time per token" if is_decode else "first token",
+            what,
             f"{told['step_ns'] / 1e6:,.4f} ms",
             f"a step of all {told['layers']} layers, simulated time",
         ),

@@ -32,10 +32,11 @@ CHIPS = "tensix"
 DOCS = """A step of the network.
 
 Parameters:
-    phase: decode takes a token of each sequence, prefill its whole prompt; chunked has no kernels yet
-    batch: sequences of a step
-    context: of decode, tokens that the new one attends to, itself among them
-    prompt: of prefill, tokens of each sequence
+    phase: decode takes a token of each sequence, prefill whole prompts, chunked a chunk of a prompt beside decode
+    batch: sequences of a step; of chunked, those that take one token each
+    context: of decode and chunked, tokens that a single new one attends to, itself among them
+    prompt: of prefill, tokens of each sequence; of chunked, tokens of the prompt up to the end of the chunk
+    chunk: of chunked, new tokens of the prompt
     tp: SIPs that share the matrices of a layer (tensor parallelism)
     ep: SIPs that share the experts, each with sequences of its own (expert parallelism)
     dp: replicas of these SIPs, with a batch each (data parallelism)
@@ -151,7 +152,7 @@ class NetworkWorkload(OfFile):
             batch=given["batch"],
             prompt=given["prompt"],
             context=given["context"],
-            chunk=given["prompt"],
+            chunk=given["chunk"],
             types=types,
             tensor=given["tp"],
             replicas=given["dp"],

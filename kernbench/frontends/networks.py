@@ -14,6 +14,7 @@ PARAMETERS: dict[str, str | int] = {
     "batch": 1,
     "context": 1024,
     "prompt": 1024,
+    "chunk": 512,
     "tp": 1,
     "ep": 1,
     "dp": 1,

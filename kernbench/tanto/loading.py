@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from kernbench.tanto.device import Device, KernelCode
     from kernbench.tanto.timing.lowering import Lowering
 
+LIBRARY = Path(__file__).parent / "kernels"  # kernels that programs need no file of their own for
 _MOVES = ("read", "write", "write_mcast", "write_mcast_with_self", "move", "move_init")
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFiles:
-    """Where kernel paths lead: a folder, and a map that replaces some of them."""
+    """Where kernel paths lead: a folder, else the library, and a map that replaces some of them."""
 
     folder: Path
     map: Mapping[str, KernelSource] = field(default_factory=dict[str, KernelSource])
@@ -62,8 +63,8 @@ class KernelFiles:
         """The file of a kernel, and the name of its function in a Python file, "" for the usual one."""
         entry, named = self.map.get(spec.path), self._name(spec)
         name, _, function = named.partition(":") if ".py" in named else (named, "", "")
-        path = self.folder / name
-        if not path.is_file():
+        path = next((path for path in (self.folder / name, LIBRARY / name) if path.is_file()), None)
+        if path is None:
             hint = suggest(spec.path, self.map) if self.map and entry is None else ""
             mapped = f", which the kernel map gives for {spec.path!r}" if entry and name != spec.path else ""
             raise InputError(f"no kernel file {name!r} in {self.folder}{mapped}{hint}")

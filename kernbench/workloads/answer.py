@@ -95,7 +95,7 @@ def tell_step(
         "step_fs": total_fs,
         "step_ns": step_ns,
         "tokens": together * step.tokens,
-        "user_tokens_s": step.tokens / step.sequences * 1e9 / step_ns,
+        "user_tokens_s": step.parts[-1].tokens * 1e9 / step_ns,
         "tokens_s": together * step.tokens * step.replicas * 1e9 / step_ns,
         "least_ns": least_fs / FS_PER_NS,
         "least_flops": together * whole.flops,

@@ -106,7 +106,8 @@ def test_a_name_of_a_description_is_a_network():
 @pytest.mark.parametrize(
     ("sets", "machine", "sentence"),
     [
-        (["phase=chunked"], "tiny", "small needs phase=chunked, for which there are no kernels yet; phase=decode and "),
+        (["phase=chunked", "chunk=2000"], "tiny", "small got chunk=2000 of prompt=1024; give 1 to 1024"),
+        (["phase=chunked", "chunk=0"], "tiny", "small got chunk=0 of prompt=1024; give 1 to 1024"),
         (["phase=later"], "tiny", "phase"),
         (["batch=0"], "tiny", "small got batch=0; give 1 or more"),
         (
@@ -118,7 +119,7 @@ def test_a_name_of_a_description_is_a_network():
         (
             ["batch=100000", "context=9"],
             "tiny",
-            "small got 100,000 tokens a step; the PEs have 1,048,576 bytes of scratch, for at most 8,192; give fewer, or raise",
+            "small got 100,000 sequences; the PEs have 1,048,576 bytes of scratch, for at most 8,192; give fewer, or raise",
         ),
         (["weights=int3"], "tiny", "unknown dtype 'int3'"),
         (["batch=10000000"], "tiny", "are missing; "),
@@ -155,7 +156,7 @@ def test_networks_without_kernels_are_refused_and_still_shown(tmp_path, monkeypa
     assert "671,026,419,200" in out
     code, _, err = run(capsys, "config.json", "weights=fp8", "phase=prefill", machine="sip_2x4x4")
     assert code == 2
-    assert "needs prefill of experts, for which there are no kernels yet" in err
+    assert "needs phase=prefill of experts, for which there are no kernels yet" in err
 
 
 @pytest.mark.slow

@@ -9,6 +9,8 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.tanto.api import READER, Grid, Kernel, Local, Program, Queue
+from kernbench.tanto.loading import LIBRARY, KernelFiles
+from kernbench.tanto.program_file import KernelSpec
 from tests.tanto.support import device
 
 SWAP = """
@@ -43,3 +45,14 @@ def test_a_local_is_written_whole() -> None:
     with pytest.raises(InputError) as raised:
         queue.finish()
     assert str(raised.value) == f"local {local.id} has 16 elements; got 8"
+
+
+def test_a_kernel_that_the_folder_lacks_is_one_of_the_library(tmp_path: Path) -> None:
+    spec = KernelSpec(kind=0, path="push_shards.cpp", compile_args=[0], ranges=[(0, 0, 0, 0)], args={})
+    assert KernelFiles(tmp_path).find(spec) == (LIBRARY / "push_shards.cpp", (0,))
+    own = tmp_path / "push_shards.cpp"
+    own.write_text("void kernel() {}\n")
+    assert KernelFiles(tmp_path).find(spec) == (own, (0,))
+    missing = KernelSpec(kind=0, path="none.cpp", compile_args=[], ranges=[(0, 0, 0, 0)], args={})
+    with pytest.raises(InputError, match=r"no kernel file 'none\.cpp' in "):
+        KernelFiles(tmp_path).find(missing)

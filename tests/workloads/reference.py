@@ -47,8 +47,11 @@ def decode(
     return matrix(*head, network.vocabulary, d) @ x.T
 
 
-def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int) -> np.ndarray:
-    """float64[vocabulary, sequence]: the logits of the last token of each of `count` prompts, one after the other in `ids`."""
+def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int, before: int = 0) -> np.ndarray:
+    """float64[vocabulary, sequence]: the logits of the last token of each of `count` prompts, one after the other in `ids`.
+
+    Behind `before` tokens of each that the cache has.
+    """
     d, length = network.hidden, len(ids) // count
 
     def matrix(place: str, name: str, out: int, features: int) -> np.ndarray:
@@ -56,11 +59,11 @@ def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int)
 
     x = matrix("start", "embedding", network.vocabulary, d)[ids]
     if network.positions:
-        x = x + np.tile(matrix("start", "positions", network.positions, d)[:length], (count, 1))
+        x = x + np.tile(matrix("start", "positions", network.positions, d)[before : before + length], (count, 1))
     for layer, kind in enumerate(network.layer_kinds):
         place = str(layer)
         read = normal(network, numbers, place, "input_norm", x)
-        attended = x + attend_prompt(network, numbers, place, read, length, kind.window)
+        attended = x + attend_prompt(network, numbers, place, read, length, before, kind.window)
         name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
         x = attended + mlp(
             network, numbers, place, normal(network, numbers, place, name, x if network.parallel else attended)
@@ -71,7 +74,7 @@ def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int)
 
 
 def attend_prompt(
-    network: Any, numbers: Numbers, place: str, x: np.ndarray, length: int, window: int | None
+    network: Any, numbers: Numbers, place: str, x: np.ndarray, length: int, before: int, window: int | None
 ) -> np.ndarray:
     """Attention of each prompt on its own, with the whole square of scores."""
     heads, count = network.attention, len(x) // length
@@ -83,13 +86,16 @@ def attend_prompt(
     def turned(y: np.ndarray, name: str) -> np.ndarray:
         if heads.normalised:
             y = y / np.sqrt((y * y).mean(-1, keepdims=True) + EPS) * numbers.vector(place, name, e, 1.0)
-        return np.stack([turn(y[:, at], network.rotary, at) for at in range(length)], axis=1)
+        return np.stack([turn(y[:, at], network.rotary, before + at) for at in range(length)], axis=1)
 
     q, keys, values = turned(project("q", h), "q_norm"), turned(project("k", k), "k_norm"), project("v", k)
+    kept = min(before, window - 1) if window else before
+    old = (numbers.draw(place, name, (k, count, kept, e)).transpose(1, 2, 0, 3) for name in ("keys", "values"))
+    keys, values = (np.concatenate(pair, axis=1) for pair in zip(old, (keys, values), strict=True))
     keys, values = (np.repeat(y, h // k, axis=2) for y in (keys, values))
     scores = np.einsum("sqhe,sche->shqc", q, keys) / np.sqrt(e)
-    ahead = np.arange(length)[None, :] - np.arange(length)[:, None]
-    scores[..., (ahead > 0) | (ahead <= -(window or length))] = -np.inf
+    ahead = np.arange(-kept, length)[None, :] - np.arange(length)[:, None]
+    scores[..., (ahead > 0) | (ahead <= -(window or kept + length))] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     out = np.einsum("shqc,sche->sqhe", weights, values).reshape(len(x), h * e)

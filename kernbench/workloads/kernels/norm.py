@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import part_of
 from kernbench.workloads.kernels.layout import CUBES, PES
-from kernbench.workloads.kernels.panels import Panel, cut_rows
+from kernbench.workloads.kernels.panels import Copies, Panel, cut_rows
 from kernbench.workloads.kernels.results import Rows
 
 TEMPORARIES = 6  # of a block in f32
@@ -75,8 +75,16 @@ class Normal(NamedTuple):
     residual_ptr: int = 0
 
 
-def normalise(x_ptr: int, sums_ptr: int, y_ptr: int, normal: tuple[Any, ...], pieces: tuple[Any, ...], tl: Any) -> None:
-    """y = the norm of x, plus a residual."""
+def normalise(
+    x_ptr: int,
+    sums_ptr: int,
+    y_ptr: int,
+    normal: tuple[Any, ...],
+    pieces: tuple[Any, ...],
+    copies: Copies,
+    tl: Any,
+) -> None:
+    """y = the norm of x, plus a residual, in all copies of y."""
     p, n = Pieces(*pieces), Normal(*normal)
     for panel, _, rows in p.list_own(tl):
         over, mean = _find_scale(tl, sums_ptr, p, panel, n)
@@ -92,7 +100,9 @@ def normalise(x_ptr: int, sums_ptr: int, y_ptr: int, normal: tuple[Any, ...], pi
                 y = block.keep(y + block.column(n.shift_ptr), y)
             if n.residual_ptr:
                 y = block.keep(y + tl.load(n.residual_ptr + at, block.shape, p.dtype), y)
-            tl.store(y_ptr + at, block.narrow(y))
+            y = block.narrow(y)
+            for copy in copies.list_all(panel):
+                tl.store(y_ptr + copy.at(p.features, first) * itemsize(p.dtype), y)
             block.release()
 
 

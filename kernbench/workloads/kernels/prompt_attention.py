@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
 from kernbench.workloads.kernels.layout import CUBES, PES, TILE_BYTES
-from kernbench.workloads.kernels.panels import Panel
+from kernbench.workloads.kernels.panels import Copies, Panel
 from kernbench.workloads.kernels.results import narrow
 
 PIECES = 4  # of a block of scores, whose weights are stored while the next are computed
@@ -128,19 +128,22 @@ def attend_panels(
     work: tuple[tuple[tuple[int, int], ...], ...],
     tables: tuple[int, ...],
     sizes: tuple[Any, ...],
+    copies: Copies,
     tl: Any,
 ) -> None:
-    """Each PE its own units, (head, number of the panel) of `work`; the output has `size` rows of each head, in panels."""
+    """Each PE its own units, (head, number of the panel) of `work`; all copies of the output have `size` rows of each head."""
     a, t = Prompt(*sizes), Tables(*tables)
+    ended: list[Any] = []  # what open writes of the unit before read
     for head, number in work[tl.program_id(CUBES) * tl.num_programs(PES) + tl.program_id(PES)]:
         panel = Panel(*panels[number])
         at = panel.at(a.rows, head * a.size) * itemsize(a.dtype)
         query = _turn(tl, tl.load(qkv_ptr + at, (a.size, panel.width), a.dtype), panel, t, t.q_norm, a)
         unit = _Unit(tl, cache, head // a.group, panel, query * a.size**-0.5, a)
         tl.release(query)
-        out = unit.attend()
-        tl.store(out_ptr + panel.at(a.keys * a.group * a.size, head * a.size) * itemsize(a.dtype), out)
-        unit.release()
+        unit.attend()
+        rows = a.keys * a.group * a.size
+        places = [copy.at(rows, head * a.size) * itemsize(a.dtype) for copy in copies.list_all(panel)]
+        ended = unit.end([out_ptr + place for place in places], ended)
 
 
 def _turn(tl: Any, x: Any, panel: Panel, t: Tables, norm_ptr: int, a: Prompt) -> Any:
@@ -171,9 +174,10 @@ class _Block(NamedTuple):
 
 
 class _Values(NamedTuple):
-    """An open product of values, its weights, and by what the output so far is too large."""
+    """Open products of values and of ones with weights, and by what the output so far is too large."""
 
     job: Any
+    total: Any
     weights: Any
     over: Any
 
@@ -188,8 +192,8 @@ class _Unit:
         self.out: Any = None
         self._columns = tl.arange(0, panel.width)
 
-    def attend(self) -> Any:
-        """(size, tokens) in the type of activations."""
+    def attend(self) -> None:
+        """Make the output times the sum of weights."""
         blocks = list(self._list_blocks())
         scores: Any = self._score(blocks[0])
         values: _Values | None = None
@@ -198,18 +202,23 @@ class _Unit:
             self.tl.wait(scores)
             weights, over = self._weigh(self._mask(scores.out, block))
             self._collect(values)
-            values = _Values(self._start_value(block, weights), weights, over)
+            values = self._start_value(block, weights, over)
             scores = following
         self._collect(values)
-        share = 1.0 / self.total
-        mean = self._replace(share, self._replace(self.out, self.out * share))
-        self.out = mean if mean.dtype == self.a.dtype else self._replace(mean, narrow(self.tl, mean, self.a.dtype))
-        return self.out
 
-    def release(self) -> None:
-        """Let go of what is left in scratch."""
-        for each in (self.query, self.out, self.largest, self.total):
-            self.tl.release(each)
+    def end(self, places: list[int], ended: list[Any]) -> list[Any]:
+        """Start to write the mean of the values, and let go of what was `ended` before; returns what the writes read."""
+        tl, rows = self.tl, self.a.size // PIECES or 1
+        tl.wait()
+        for each in (*ended, self.query, self.largest):
+            tl.release(each)
+        share = self._replace(self.total, 1.0 / self.total)
+        over = [{"op": "mul", "operand": share}]
+        for place in places:
+            tile = rows, 1, self.panel.width
+            out = {"out_dtype": self.a.dtype, "epilogue": over, "tile_shape": tile}
+            tl.composite("math", self.out, self.out, place, math_op="maximum", **out)
+        return [self.out, share]
 
     def _list_blocks(self) -> Iterator[_Block]:
         for run in list_runs(self.panel, self.a):
@@ -231,23 +240,28 @@ class _Unit:
         tile = min(keys.shape[0], deep), a.size, self.panel.width
         return self.tl.composite("gemm", keys, self.query, out_dtype="f32", epilogue=steps, tile_shape=tile)
 
-    def _start_value(self, block: _Block, weights: Any) -> Any:
-        """Start the product (size, tokens) of the values of a block."""
+    def _start_value(self, block: _Block, weights: Any, over: Any) -> _Values:
+        """Start the products of the values of a block, (size, tokens), and of ones, (1, tokens), with weights."""
         a, values = self.a, self._cached(1, block)
         deep = max(1, TILE_BYTES // (a.size * itemsize(a.cache_dtype)))
         tile = a.size, min(values.shape[0], deep), self.panel.width
-        return self.tl.composite("gemm", self.tl.trans(values), weights, out_dtype="f32", tile_shape=tile)
+        ones = self.tl.full((1, weights.shape[0]), 1.0, a.dtype)
+        total = self.tl.composite("gemm", ones, weights, out_dtype="f32", tile_shape=(1, *weights.shape))
+        job = self.tl.composite("gemm", self.tl.trans(values), weights, out_dtype="f32", tile_shape=tile)
+        return _Values(job, total, weights, over)
 
     def _collect(self, values: _Values | None) -> None:
-        """Add the values of a block to the output so far."""
+        """Add the values of a block to the output so far, and the weights to their sum."""
         if values is None:
             return
-        job, weights, over = values
-        self.tl.wait(job)
+        job, total, weights, over = values
+        for each in (total, job):
+            self.tl.wait(each)
         self.tl.release(weights)
         if over is None:
-            self.out = job.out
+            self.out, self.total = job.out, total.out
             return
+        self.total = self._replace(total.out, self._replace(self.total, self.tl.fma(self.total, over, total.out)))
         self.out = self._replace(self.out, self.tl.fma(self.out, over, job.out))
         for spent in (over, job.out):
             self.tl.release(spent)
@@ -285,7 +299,7 @@ class _Unit:
     def _weigh(self, scores: Any) -> tuple[Any, Any]:
         """The weights of a block relative to the largest score so far, and by what earlier ones are too large, or None.
 
-        The largest score and the sum of weights are brought up to date.
+        The largest score is brought up to date.
         """
         tl, a, before = self.tl, self.a, self.largest
         most = tl.max(scores, axis=0)
@@ -296,11 +310,8 @@ class _Unit:
         job = tl.composite("math", shifted, math_op="exp", out_dtype=a.dtype, tile_shape=tile)
         tl.wait(job)
         tl.release(shifted)
-        added = tl.dot(tl.full((1, rows), 1.0, a.dtype), job.out, out_dtype="f32")
         if before is None:
-            self.total = added
             return job.out, None
         less = self._replace(before, before - self.largest)
         over = self._replace(less, tl.exp(less))
-        self.total = self._replace(added, self._replace(self.total, tl.fma(self.total, over, added)))
         return job.out, over

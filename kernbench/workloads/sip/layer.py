@@ -69,16 +69,19 @@ class AttentionBlock:
             rank.multiply("qkv", x, [self.qkv], self.rows)
             rank.spread(self.rows, self.rows_in_cubes)
         with rank.operator("attention"):
-            rank.torch.launch(
-                "attend", attend, self.rows_in_cubes, self.cache, self.units, self.parts, self.tables, tuple(a)
-            )
-            if a.splits > 1:
-                rank.torch.launch("merge", merge, self.units, self.parts, self.merged, tuple(a))
+            self._launch_attend()
         with rank.operator("o"):
             width = a.group * a.size
             given = (self.merged, self.attended, a.keys, width, rank.tokens, rank.dtype)
             rank.torch.launch("spread_heads", spread_heads, *given)
             rank.multiply("o", self.attended, [self.out], y, residual=residual)
+
+    def _launch_attend(self) -> None:
+        """From rows in each cube to the output of each pair."""
+        torch, a = self.rank.torch, self.sizes
+        torch.launch("attend", attend, self.rows_in_cubes, self.cache, self.units, self.parts, self.tables, tuple(a))
+        if a.splits > 1:
+            torch.launch("merge", merge, self.units, self.parts, self.merged, tuple(a))
 
     def _cache(self, name: str) -> Tensor:
         a = self.sizes
@@ -123,7 +126,7 @@ class MlpBlock:
         self.down = Projection(
             rank, place, [Part("down", d, mlp.inner, slice(None), own, own_bias)], cut=rank.choices.down
         )
-        self.inner = rank.activation("inner", self.inputs[0].rows, over(rank.choices.inner))
+        self.inner = rank.read_by_products("inner", self.inputs[0].rows, over(rank.choices.inner))
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
         """y = residual + the MLP of x."""

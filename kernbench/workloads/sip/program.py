@@ -40,17 +40,16 @@ def check_lowered(network: Architecture, step: Step) -> None:
     name = network.name
     lacks = {
         "bidirectional attention": not network.causal,
-        f"phase={step.phase}": step.phase == "chunked",
-        "prefill of experts": network.experts is not None and step.phase != "decode",
-        "prefill of latent attention": not isinstance(network.attention, Heads) and step.phase != "decode",
+        f"phase={step.phase} of experts": network.experts is not None and step.phase != "decode",
+        f"phase={step.phase} of latent attention": not isinstance(network.attention, Heads) and step.phase != "decode",
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
         "soft caps of scores": bool(network.soft_caps),
     }
     found = [what for what, is_so in lacks.items() if is_so]
     if found:
         raise InputError(
-            f"{name} needs {found[0]}, for which there are no kernels yet; phase=decode and phase=prefill of dense decoders "
-            "with heads of keys and values run, such as llama-3.1-8b"
+            f"{name} needs {found[0]}, for which there are no kernels yet; dense decoders with heads of keys and values run, "
+            "such as llama-3.1-8b"
         )
 
 
@@ -58,9 +57,9 @@ def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: in
     """Check that a PE can hold its features of all tokens, times a norm. Errors: InputError with what would do."""
     features = -(-network.hidden // pes)
     most = scratch_bytes // (features * itemsize(step.types.activations) + SUMS_BYTES)
-    if step.phase == "decode" and step.tokens > most:
+    if step.sequences > most:
         raise InputError(
-            f"{network.name} got {step.tokens:,} tokens a step; the PEs have {scratch_bytes:,} bytes of scratch, for at most "
+            f"{network.name} got {step.sequences:,} sequences; the PEs have {scratch_bytes:,} bytes of scratch, for at most "
             f"{most:,}; give fewer, or raise topology.pe.scratch_bytes"
         )
 

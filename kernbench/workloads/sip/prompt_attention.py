@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,11 @@ from kernbench.workloads.kernels.prompt_attention import (
     find_span,
     list_runs,
 )
+from kernbench.workloads.kernels.spread import place_heads, spread
 from kernbench.workloads.numbers import EPS
 from kernbench.workloads.sip.layer import AttentionBlock
-from kernbench.workloads.sip.prompt_rank import PromptRank, flat
+from kernbench.workloads.sip.prompt_panels import flat
+from kernbench.workloads.sip.prompt_rank import PromptRank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,9 @@ class PromptAttention(AttentionBlock):
         self.prompt = find_prompt(rank, self.heads, kind)
         self.prompt_cache = tuple(self._prompt_cache(name) for name in ("keys", "values"))
         self.turns = self._prompt_tables()
-        self.work = deal(self.prompt, rank.panels, rank.torch.cubes_per_sip * rank.torch.pes_per_cube)
-        self.attended = rank.activation("attended", self.out.features)
+        self.work = deal(self.prompt, rank.prompts, rank.torch.cubes_per_sip * rank.torch.pes_per_cube)
+        self.attended = rank.read_by_products("attended", self.out.features)
+        self.beside = TokenAttention(self, kind) if rank.tokens_beside else None
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
         """As of `AttentionBlock`."""
@@ -51,9 +53,12 @@ class PromptAttention(AttentionBlock):
             rank.multiply("qkv", x, [self.qkv], self.rows)
         with rank.operator("attention"):
             given = (self.turns, tuple(self.prompt))
-            rank.torch.launch("append_keys", append_keys, self.rows, self.prompt_cache, flat(rank.panels), *given)
-            units = (flat(rank.panels), self.work, *given)
+            panels = flat(rank.prompts)
+            rank.torch.launch("append_keys", append_keys, self.rows, self.prompt_cache, panels, *given)
+            units = (panels, self.work, *given, rank.copies)
             rank.torch.launch("attend_panels", attend_panels, self.rows, self.prompt_cache, self.attended, *units)
+            if self.beside:
+                self.beside.attend(self.rows, self.attended)
         with rank.operator("o"):
             rank.multiply("o", self.attended, [self.out], y, residual=residual)
 
@@ -79,11 +84,31 @@ class PromptAttention(AttentionBlock):
             norms = tuple(rank.constant(name, one[:, None]) for name, one in vectors.items())
         if not rotated:
             return tuple(Tables(0, 0, 0, *norms))
-        first = rank.step.parts[0].before
-        position = first + np.arange(rank.tokens) % a.tokens
+        position = rank.step.parts[0].before + np.arange(rank.tokens) % a.tokens
         cos, sin = turns(a.size, rotated, position)
-        made = [rank.panelled(name, table) for name, table in (("cos", cos), ("sin", sin))]
+        made = [rank.in_panels(name, table) for name, table in (("cos", cos), ("sin", sin))]
         return tuple(Tables(rank.constant("turn", quarter_turn(a.size, rotated)), *made, *norms))  # type: ignore[arg-type]
+
+
+class TokenAttention(AttentionBlock):
+    """Attention of the sequences that take one token each, in the last panel, beside prompts."""
+
+    def __init__(self, owner: PromptAttention, kind: LayerKind) -> None:
+        """`owner` has the products around it."""
+        rank = owner.rank
+        assert rank.tokens_beside is not None
+        self.rank, self.copies, self.panel = rank.tokens_beside, rank.copies, rank.panels[-1]
+        self.place, self.heads, self.first = owner.place, owner.heads, owner.first
+        self.qkv, self.out = owner.qkv, owner.out
+        self._prepare(kind)
+
+    def attend(self, rows: Tensor, attended: Tensor) -> None:
+        """From the panel's queries, keys and values to what `o` reads."""
+        torch, a, panel = self.rank.torch, self.sizes, tuple(self.panel)
+        torch.launch("spread", spread, rows, self.rows_in_cubes, self.qkv.rows, panel, self.rank.dtype)
+        self._launch_attend()
+        given = (a.keys, a.group * a.size, panel, self.copies, self.rank.dtype)
+        torch.launch("place_heads", place_heads, self.merged, attended, *given)
 
 
 def find_prompt(rank: PromptRank, heads: Heads, kind: LayerKind) -> Prompt:
@@ -94,7 +119,7 @@ def find_prompt(rank: PromptRank, heads: Heads, kind: LayerKind) -> Prompt:
     before = min(part.before, window - 1) if window else part.before
     keys = max(1, heads.keys // step.tensor)
     group = heads.queries // step.tensor // keys
-    block = find_block(rank.scratch, max(panel.width for panel in rank.panels), heads.size, itemsize(rank.dtype))
+    block = find_block(rank.scratch, max(panel.width for panel in rank.prompts), heads.size, itemsize(rank.dtype))
     sizes = (part.count, part.tokens, before, keys, group, heads.size, window, network.causal, block)
     return Prompt(*sizes, rank.dtype, step.types.cache, EPS)
 
@@ -115,18 +140,23 @@ def find_block(scratch: int, width: int, size: int, itemsize: int) -> int:
 
 
 def deal(a: Prompt, panels: Sequence[Panel], pes: int) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """(head, number of the panel) of the units of each PE: the longest first, each to the PE that has the least to do."""
+    """(head, number of the panel) of the units of each PE.
+
+    Units that read the same keys are near the memory in which those lie: the PEs are cut as the cache is, by pairs of a head of
+    keys and a sequence. Of a pair's units the longest come first, each to the PE that has the least to do.
+    """
     keys = [sum(last - first for first, last in (find_span(run, a) for run in list_runs(panel, a))) for panel in panels]
     costs = [count * panel.width for count, panel in zip(keys, panels, strict=True)]
-    units = [(head, number) for number in range(len(panels)) for head in range(a.keys * a.group)]
-    units.sort(key=lambda unit: -costs[unit[1]])
-    free = [(0, pe) for pe in range(pes)]
-    heapify(free)
+    numbers = sorted(range(len(panels)), key=lambda number: -costs[number])
+    busy = [0] * pes
     dealt: list[list[tuple[int, int]]] = [[] for _ in range(pes)]
-    for unit in units:
-        busy, pe = heappop(free)
-        dealt[pe].append(unit)
-        heappush(free, (busy + costs[unit[1]], pe))
+    for number in numbers:
+        for head in range(a.keys * a.group):
+            pair, pairs = head // a.group * a.sequences + panels[number].first // a.tokens, a.keys * a.sequences
+            first = pair * pes // pairs
+            pe = min(range(first, max(first + 1, (pair + 1) * pes // pairs)), key=lambda pe: busy[pe])
+            dealt[pe].append((head, number))
+            busy[pe] += costs[number]
     return tuple(map(tuple, dealt))
 
 

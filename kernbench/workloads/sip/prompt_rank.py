@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import isqrt
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES
 from kernbench.workloads.kernels.norm import Normal, Pieces, normalise, sum_features
-from kernbench.workloads.kernels.panels import Panel, cut
+from kernbench.workloads.kernels.panels import Copies, Panel
 from kernbench.workloads.kernels.product import Product, multiply_panels
 from kernbench.workloads.numbers import EPS
+from kernbench.workloads.sip.prompt_panels import find_panels, find_scratch, flat
 from kernbench.workloads.sip.rank import Normed, Rank
 
 if TYPE_CHECKING:
-    from kernbench.host.torch.context import RuntimeContext
+    from kernbench.host.memory.placement import DPPolicy
     from kernbench.host.torch.tensor import Tensor
     from kernbench.workloads.sip.projection import Projection
-    from kernbench.workloads.step import Step
 
-SCRATCH_SHARE = 15 / 16  # of it for results whose sizes kernels choose; the rest is for small ones
-READ_AHEAD = 1 << 20  # bytes of TCM for tiles of weights on their way
+READ_AHEAD = 1 << 20  # bytes of TCM for weights that are loaded and used
 
 
 @dataclass(slots=True)
@@ -32,14 +29,28 @@ class PromptRank(Rank):
     """As `Rank`, with activations in panels."""
 
     panels: tuple[Panel, ...] = field(init=False)
+    copies: Copies = field(init=False)  # of what products read
+    copied: list[Tensor] = field(default_factory=list["Tensor"])  # the tensors that have them
     normal: Tensor = field(init=False)  # what products read behind a norm
     feature_sums: Tensor = field(init=False)
+    prompts: tuple[Panel, ...] = field(init=False)  # panels of prompts
+    tokens_beside: Rank | None = field(init=False)  # of the last panel, whose sequences take one token each
 
     def __post_init__(self) -> None:
         Rank.__post_init__(self)
-        self.panels = find_panels(self.torch, self.network, self.step)
-        self.normal = self.activation("normal", self.network.hidden)
+        self.panels, self.copies = find_panels(self.torch, self.network, self.step)
+        self.prompts, self.tokens_beside = self.panels, None
+        if len(self.step.parts) > 1:
+            self.prompts, step = self.panels[:-1], replace(self.step, phase="decode", parts=self.step.parts[1:])
+            self.tokens_beside = Rank(self.torch, self.network, step, self.index, self.numbers, self.marks)
+        self.normal = self.read_by_products("normal", self.network.hidden)
         self.feature_sums = self.torch.empty((2 * self.feature_parts, self.tokens), "f32", OVER_PES, "feature_sums")
+
+    def read_by_products(self, name: str, rows: int, policy: DPPolicy = OVER_PES) -> Tensor:
+        """As of `Rank`, with copies."""
+        made = self.torch.empty((self.copies.columns, rows), self.dtype, policy, name)
+        self.copied.append(made)
+        return made
 
     @property
     def folds_norms(self) -> bool:
@@ -73,14 +84,14 @@ class PromptRank(Rank):
         width = rows or self.network.hidden
         return made._replace(shift_vector=self.column(f"{place}.{name}.shift", width, made.shift, IN_CUBES))
 
-    def panelled(self, name: str, array: np.ndarray) -> Tensor:
-        """A constant activation (features, tokens), in panels."""
+    def in_panels(self, name: str, array: np.ndarray) -> Tensor:
+        """A constant (features, tokens) that is in each cube, in panels."""
 
         def make() -> np.ndarray:
             pieces = [array[:, first : first + width].ravel() for first, width in self.panels]
-            return np.concatenate(pieces).reshape(array.shape)
+            return np.concatenate(pieces).reshape(array.shape[::-1])
 
-        return self.torch.computed(array.shape, make, self.dtype, OVER_PES, name)
+        return self.torch.computed(array.shape[::-1], make, self.dtype, IN_CUBES, name)
 
     def multiply(
         self,
@@ -97,45 +108,19 @@ class PromptRank(Rank):
         if one.norm is not None:
             self.normalise(x, one.norm, self.normal)
             x = self.normal
-        figures = self.torch.driven.machine.figures
-        kept = self.torch.driven.machine.places.shape.tcm_bytes - int(figures["pe.scratch_bytes"]) - READ_AHEAD
-        sizes = Product(one.rows, one.features, 1, self.scratch, kept)
-        weights = tuple(each.weight for each in projections)
-        extras = (one.bias, activation, residual)
-        self.torch.launch(name, multiply_panels, x, weights, y, flat(self.panels), tuple(sizes), self.types, extras)
+        places = self.torch.driven.machine.places
+        kept = places.shape.tcm_bytes - int(self.torch.driven.machine.figures["pe.scratch_bytes"]) - READ_AHEAD
+        written = (
+            self.copies if any(y is one for one in self.copied) else Copies((0, self.tokens), places.cubes_per_sip)
+        )
+        bundle = min(2, self.copies.groups)
+        product = Product(one.rows, one.features, self.panels, bundle, self.copies, written, self.scratch, kept)
+        weights, extras = tuple(each.weight for each in projections), (one.bias, activation, residual)
+        self.torch.launch(name, multiply_panels, x, weights, y, product, self.types, extras)
 
     def normalise(self, x: Tensor, norm: Normed, y: Tensor, residual: Tensor | int = 0) -> None:
         """y = the norm of x, plus a residual."""
-        pieces = self.pieces(x.shape[0])
+        pieces, copies = self.pieces(self.network.hidden), self.copies
         self.torch.launch("sum_features", sum_features, x, self.feature_sums, norm.shift is not None, pieces)
         normal = tuple(Normal(norm.weight, norm.shift_vector, EPS, residual))  # type: ignore[arg-type]
-        self.torch.launch("normalise", normalise, x, self.feature_sums, y, normal, pieces)
-
-
-def flat(panels: Sequence[Panel]) -> tuple[tuple[int, int], ...]:
-    """Panels as arguments of a launch."""
-    return tuple(map(tuple, panels))  # type: ignore[arg-type]
-
-
-def find_scratch(torch: RuntimeContext) -> int:
-    """Bytes of the scratch of a PE for results whose sizes kernels choose."""
-    return int(int(torch.driven.machine.figures["pe.scratch_bytes"]) * SCRATCH_SHARE)
-
-
-def find_widest(scratch: int, network: Architecture) -> int:
-    """The widest panel: its sums may have twice as many columns as rows, and the heads of attention have room beside scores."""
-    widest = isqrt(scratch // 14)
-    if isinstance(network.attention, Heads):
-        widest = min(widest, scratch // (28 * network.attention.size))
-    return max(1, widest // 16 * 16)
-
-
-def find_panels(torch: RuntimeContext, network: Architecture, step: Step) -> tuple[Panel, ...]:
-    """The panels of a step: as many as let a PE read the fewest weights and features."""
-    widest, pes = find_widest(find_scratch(torch), network), torch.pes_per_cube
-    rows = (3 * network.hidden + 2 * network.mlp.inner) // (5 * step.tensor * torch.cubes_per_sip)
-    tokens = step.tokens
-    counts = [count for count in range(1, pes + 1) if pes % count == 0 and -(-tokens // count) <= widest]
-    count = min(counts, key=lambda count: -(-tokens // count) + rows * count // pes, default=0)
-    count = count or -(-tokens // (widest * pes)) * pes
-    return cut(0, tokens, count)
+        self.torch.launch("normalise", normalise, x, self.feature_sums, y, normal, pieces, copies)

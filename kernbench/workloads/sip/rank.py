@@ -90,6 +90,10 @@ class Rank:
         """A tensor (rows, tokens) that kernels write."""
         return self.torch.empty((rows, self.tokens), self.dtype, policy, name)
 
+    def read_by_products(self, name: str, rows: int, policy: DPPolicy = OVER_PES) -> Tensor:
+        """As `activation`, of what only products read."""
+        return self.activation(name, rows, policy)
+
     def grid(self, cut: Cut | None = None) -> Grid:
         """The PEs of the SIP as a cut arranges them; without one rows go over cubes, and features over the PEs of each."""
         cubes, pes = self.torch.cubes_per_sip, self.torch.pes_per_cube
@@ -132,7 +136,7 @@ class Rank:
 
     def spread(self, x: Tensor, y: Tensor) -> None:
         """Bring x, which lies over the PEs, to all cubes."""
-        self.torch.launch("spread", spread, x, y, x.shape[0], self.tokens, self.dtype)
+        self.torch.launch("spread", spread, x, y, x.shape[0], (0, self.tokens), self.dtype)
 
     def parts(self, name: str, rows: int) -> Tensor | int:
         """Where PEs leave the parts of a product, of some rows in all."""

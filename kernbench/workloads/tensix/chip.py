@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from kernbench.tanto.device import Device
 from kernbench.tanto.formats import Format, find_format
 from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
 
-KERNELS = Path(__file__).parent / "kernels"
 ACTIVATIONS = "bfloat16"
 OWNERS_A_WORD, OWNER_WORDS, OWNER_BITS, Y_BITS = 3, 6, 10, 5  # as kernels unpack the places of cores
 PASSES = 4
@@ -28,7 +26,7 @@ Link = tuple[int, str, int, int]  # of a network: the way it goes from a place
 
 
 def parts_of(size: int, count: int) -> int:
-    """The parts of a size, each of `count` but the last, which may be smaller."""
+    """The parts of a size, each of `count` but the last, which may be smaller; or the size of one of `count` parts."""
     return -(-size // count)
 
 

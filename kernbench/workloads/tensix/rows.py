@@ -63,9 +63,9 @@ def relayout(chip: Chip, operator: str, x: Shards, y: Shards, *, to_tiles: bool)
     """y = x as rows of elements, or of rows as tiles; a core has 32 rows of its columns."""
     made = Builder(chip, operator, x.cores)
     px, py = made.pipe(INPUT, x.own, local=x.local), made.pipe(OUTPUT, x.own, local=y.local)
-    made.kernel(READER, "push.cpp").set_args(made.grid, [px, x.own])
-    made.kernel(WRITER, "keep.cpp").set_args(made.grid, [py, x.own])
-    made.kernel(MATH, "relayout.cpp", int(to_tiles)).set_args(made.grid, [px, py, x.own])
+    made.kernel(READER, "push_shards.cpp", 0).set_args(made.grid, [px, px, 1, x.own])
+    made.kernel(WRITER, "keep_shard.cpp").set_args(made.grid, [py, 1, x.own])
+    made.kernel(MATH, "relayout.cpp", int(to_tiles)).set_args(made.grid, [px, py, 1, x.own])
     chip.launch(operator, made.program)
 
 
@@ -95,8 +95,8 @@ def embed(table: Table, y: Shards, tokens: int) -> None:
     made = Builder(chip, "embedding", y.cores)
     prows, py = made.pipe(INPUT, y.own), made.pipe(OUTPUT, y.own, local=y.local)
     reader = made.kernel(READER, "embed_read.cpp")
-    made.kernel(WRITER, "keep.cpp").set_args(made.grid, [py, y.own])
-    made.kernel(MATH, "relayout.cpp", 1).set_args(made.grid, [prows, py, y.own])
+    made.kernel(WRITER, "keep_shard.cpp").set_args(made.grid, [py, 1, y.own])
+    made.kernel(MATH, "relayout.cpp", 1).set_args(made.grid, [prows, py, 1, y.own])
     width = y.own * SIDE
     for number, core in enumerate(y.cores):
         first = number * width

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kernbench.parts.tensix import PRODUCT_PHASES
 from kernbench.tanto.chain import Chain
-from kernbench.tanto.loading import KernelFiles
+from kernbench.tanto.loading import LIBRARY, KernelFiles
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark, Plan
-from kernbench.workloads.tensix.chip import KERNELS
 from kernbench.workloads.tensix.decode import Decoder, Fidelities
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def run_step(
     launches = decoder.chip.launches
     if numbers:
         decoder.chip.fill_all()
-    chain, files = Chain(device, numbers), KernelFiles(KERNELS)
+    chain, files = Chain(device, numbers), KernelFiles(LIBRARY)
     options.stage("running the kernels")
     for one in launches:
         chain.add(one.program.spec(), files, one.operator, {"phases": float(PRODUCT_PHASES[one.fidelity])})

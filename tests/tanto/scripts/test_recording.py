@@ -18,7 +18,7 @@ from kernbench.program.program import Program
 from kernbench.runs.bench import find_bench, typed_parameters
 from kernbench.tanto.context import TantoContext
 from kernbench.tanto.device import Device
-from kernbench.tanto.loading import KernelFiles, ProgramLoader
+from kernbench.tanto.loading import LIBRARY, KernelFiles, ProgramLoader
 from kernbench.tanto.program_file import ProgramSpec
 from kernbench.tanto.run import TantoResult, run_program
 from kernbench.tanto.scripts.recording import write_rows
@@ -188,7 +188,9 @@ def test_random_mutants(tmp_path: Path) -> None:
         name, parameters = draw_bench(draw)
         folder = tmp_path / str(number)
         folder.mkdir()
-        for file in source.glob(used.get(name.removeprefix("tanto-"), "*.cpp")):
+        for file in (
+            one for at in (LIBRARY, source) for one in at.glob(used.get(name.removeprefix("tanto-"), "*.cpp"))
+        ):
             shutil.copy(file, folder)
         for file in source.glob("write_frames.cpp"):
             shutil.copy(file, folder)
@@ -312,7 +314,8 @@ def test_what_a_run_in_turn_tells_has_no_script(
 def test_what_a_run_in_turn_tells_of_benches(tmp_path: Path, name: str, file: str, old: str, new: str) -> None:
     kernels = find_bench(name).file.parent / "kernels"
     shutil.copytree(kernels, tmp_path / "kernels")
-    text = (kernels / file).read_text()
+    own = kernels / file
+    text = (own if own.is_file() else LIBRARY / file).read_text()
     assert old in text
     (tmp_path / "kernels" / file).write_text(text.replace(old, new))
     parameters = ON_ALL_CORES if name == "tanto-matmul" else dict(BENCHES)[name]

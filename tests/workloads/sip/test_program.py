@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kernbench.errors import InputError
@@ -50,14 +51,24 @@ def read(name: str) -> Architecture:
 def refer(network: Architecture, numbers: Numbers, step: Step) -> list[tuple[Known, Any]]:
     """For each rank that shares experts, whose sequences are its own: what the host knows, and the logits of the reference."""
     part, n = step.parts[0], step.expert_ranks
-    every = list_ids(replace(step, parts=(replace(part, count=part.count * n),)), network.vocabulary)
+    whole = replace(step, parts=tuple(replace(one, count=one.count * n) for one in step.parts))
+    every = list_ids(whole, network.vocabulary)
     of_rank = [every[rank * step.tokens : (rank + 1) * step.tokens] for rank in range(n)]
-    if step.phase == "prefill":
-        return [(Known(ids, {}), prefill(network, numbers, ids, part.count)) for ids in of_rank]
+    if step.phase != "decode":
+        return [(Known(ids, {}), refer_prompts(network, numbers, step, ids)) for ids in of_rank]
     chosen: list[dict[int, Routing]] = [{} for _ in of_rank]
     logits = [decode(network, numbers, ids, part.context, found) for ids, found in zip(of_rank, chosen, strict=True)]
     routings = {layer: Routing(tuple(one for each in chosen for one in each[layer].chosen)) for layer in chosen[0]}
     return [(Known(ids, routings), each) for ids, each in zip(of_rank, logits, strict=True)]
+
+
+def refer_prompts(network: Architecture, numbers: Numbers, step: Step, ids: list[int]) -> Any:
+    """The logits of prompts, and of the tokens beside them."""
+    part = step.parts[0]
+    new = part.count * part.tokens
+    found = [prefill(network, numbers, ids[:new], part.count, part.before)]
+    found += [decode(network, numbers, ids[new:], beside.context) for beside in step.parts[1:]]
+    return np.concatenate(found, axis=1)
 
 
 def find_mismatches(
@@ -140,4 +151,4 @@ def test_what_has_no_kernels_is_refused_by_name(name, what):
     network = read_config(CONFIGS[name], "config.json", name)
     with pytest.raises(InputError) as error:
         check_lowered(network, step_of(network, 1, 9, "f16"))
-    assert str(error.value).startswith(f"{name} needs {what}, for which there are no kernels yet; phase=decode and ")
+    assert str(error.value).startswith(f"{name} needs {what}, for which there are no kernels yet; dense decoders ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kernbench.workloads.architecture import Architecture
@@ -12,10 +14,10 @@ from tests.workloads.sip.steps import time_step
 from tests.workloads.sip.test_program import NETWORKS, find_mismatches, read
 
 
-def step_of(network: Architecture, batch: int, prompt: int, dtype: str, tensor: int = 1) -> Step:
+def step_of(network: Architecture, batch: int, prompt: int, dtype: str, **others: Any) -> Step:
     types = Types(dtype, dtype, dtype)
-    sizes = {"batch": batch, "prompt": prompt, "context": 1, "chunk": 1, "tensor": tensor}
-    return make_step(network, phase="prefill", types=types, **sizes)
+    sizes: dict[str, Any] = {"phase": "prefill", "batch": batch, "prompt": prompt, "context": 1, "chunk": 1, **others}
+    return make_step(network, types=types, **sizes)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -25,17 +27,27 @@ def test_the_logits_behind_prompts_equal_those_of_numpy(name, batch, prompt, dty
     assert find_mismatches(network, step_of(network, batch, prompt, dtype)) == ()
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    ("chunk", "prompt", "dtype"), [(1, 1, "f32"), (7, 33, "f32"), (33, 40, "f32"), (16, 16, "f16")]
+)
+def test_the_logits_of_a_chunk_beside_decode_equal_those_of_numpy(name, chunk, prompt, dtype):
+    network = read(name)
+    step = step_of(network, 3, prompt, dtype, phase="chunked", chunk=chunk, context=9)
+    assert find_mismatches(network, step) == ()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama", "gpt2", "gpt_neox"])
 def test_ranks_of_tensor_parallelism_give_the_same_logits(name):
     network = read(name)
-    assert find_mismatches(network, step_of(network, 3, 7, "f32", 2), "sip_2x4x4") == ()
+    assert find_mismatches(network, step_of(network, 3, 7, "f32", tensor=2), "sip_2x4x4") == ()
 
 
 @pytest.mark.parametrize(("tensor", "machine"), [(1, "tiny"), pytest.param(2, "sip_2x4x4", marks=pytest.mark.slow)])
 def test_one_program_of_all_layers_takes_the_time_of_its_parts_to_the_femtosecond(tensor, machine):
     network = read_config(decoder("llama", "64/4/4/2/16/128/256"), "config.json", "llama")
-    step = step_of(network, 2, 33, "f16", tensor)
+    step = step_of(network, 2, 33, "f16", tensor=tensor)
     whole = time_step(network, step, machine, {})
     parts = time_step(network, step, machine, {}, every_layer=False)
     assert whole.of("embedding") + whole.of("output") == parts.of("embedding") + parts.of("output")
