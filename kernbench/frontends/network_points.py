@@ -79,7 +79,7 @@ def _record(
 ) -> _Recorded:
     request.options.stage("recording the bench")
     variants = Variants(request.machine, workload.of.shape(given, fixed))
-    ranks = range(workload.make_step(given).tensor)
+    ranks = range(workload.make_step(given).ranks)
     recording = None
     if variants.base.flow_control is None:
         recording = record(workload.of, variants.base, given, ranks, request.options.limits)

@@ -43,7 +43,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         (
             "the machine",
             f"{told['tokens_s']:,.1f} {unit}",
-            f"{plural(told['tensor'] * told['replicas'], told['place'])} in use",
+            f"{plural(told['sips'], told['place'])} in use",
         ),
         *_routing(told["routing"]),
         *_energy(told),

@@ -21,7 +21,7 @@ from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
 from kernbench.workloads.descriptions import Network, find_network
 from kernbench.workloads.names import is_graph, list_networks
-from kernbench.workloads.step import Step, make_step, read_types
+from kernbench.workloads.step import Step, check_sips, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ Parameters:
     prompt: of prefill, tokens of each sequence; of chunked, tokens of the prompt up to the end of the chunk
     chunk: of chunked, new tokens of the prompt
     tp: SIPs that share the matrices of a layer (tensor parallelism)
+    ep: SIPs that share the experts, each with sequences of its own (expert parallelism)
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
     weights: type of the weights; empty: that of the config, on chips of family tensix bfp8
@@ -156,6 +157,7 @@ class NetworkWorkload(OfFile):
             tensor=given["tp"],
             replicas=given["dp"],
             routing=given["routing"],
+            expert_ranks=given["ep"],
         )
 
     def prepare(self, request: Request) -> Prepared:
@@ -199,12 +201,7 @@ class NetworkWorkload(OfFile):
             raise InputError(
                 f"{blocks[0]} is a format of chips of family {CHIPS!r}, and {machine.name} is of family 'sip'"
             )
-        sips = machine.places.sip_count
-        if step.tensor * step.replicas > sips:
-            raise InputError(
-                f"{self.name} got tp={step.tensor} and dp={step.replicas}, which take {step.tensor * step.replicas} SIPs, and "
-                f"{machine.name} has {sips}; give fewer, or --set topology.sips.count={step.tensor * step.replicas}"
-            )
+        check_sips(network, step, machine.name, machine.places.sip_count)
         check_lowered(network, step)
         peak = find_peak(machine, bits(step.types.activations))
         memory = check_memory(network, step, peak.held)
@@ -219,7 +216,7 @@ class NetworkWorkload(OfFile):
             decided = decide(machine, network, step, fixed)
             chosen = {**given, "choices": decided.text}
             rerun = find_rerun(self, request, chosen) if again else None
-            simulate = rerun or partial(run_kernels, self.of, machine, range(step.tensor), chosen, options)
+            simulate = rerun or partial(run_kernels, self.of, machine, range(step.ranks), chosen, options)
             found = replace(make_result(self, request, machine, simulate), parameters=given)
             return self._tell(plan, step, memory, peak, decided, found)
 

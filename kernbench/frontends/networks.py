@@ -16,6 +16,7 @@ PARAMETERS: dict[str, str | int] = {
     "prompt": 1024,
     "chunk": 512,
     "tp": 1,
+    "ep": 1,
     "dp": 1,
     "routing": "uniform",
     "weights": "",

@@ -16,8 +16,8 @@ from kernbench.workloads.totals import count_active, count_parameters
 
 # The operators of `workloads.operators` that the launches of one name do.
 _DOES = {
-    "q, k, v": ("q", "k", "v"),
-    "attention": ("attention",),
+    "q, k, v": ("q", "k", "v", "q_a", "q_b", "kv_a"),
+    "attention": ("attention", "kv_b"),
     "o": ("o",),
     "gate, up": ("gate", "up"),
     "up": ("up",),
@@ -53,8 +53,9 @@ def tell_step(
 ) -> dict[str, Any]:
     """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind."""
     network = plan.network
-    routed = tell_routing(network.experts, step.tokens, step.routing) if network.experts else None
-    least = list_operators(network, step, routed["distinct"] if routed else None)
+    together = step.expert_ranks
+    routed = tell_routing(network.experts, together * step.tokens, step.routing) if network.experts else None
+    least = list_operators(network, step, routed["distinct"] / together if routed else None)  # of one of these ranks
     counts = {f"layer {at}": plan.count(kind) for at, kind in plan.list_layers()}
     kinds = {f"layer {at}": kind for at, kind in plan.list_layers()}
     rows = [
@@ -79,11 +80,13 @@ def tell_step(
         "parameters": count_parameters(network),
         "active_parameters": count_active(network),
         "phase": step.phase,
-        "sequences": step.sequences,
+        "sequences": together * step.sequences,
         "routing": routed,
         "types": asdict(step.types),
         "tensor": step.tensor,
+        "expert_ranks": together,
         "replicas": step.replicas,
+        "sips": step.sips,
         "memory_bytes": {"weights": memory.weights, "cache": memory.cache, "activations": memory.activations},
         "place": peak.place,
         "sip_bytes": peak.held,
@@ -91,12 +94,12 @@ def tell_step(
         "peak_gbs": peak.bytes_fs * FS_PER_NS,
         "step_fs": total_fs,
         "step_ns": step_ns,
-        "tokens": step.tokens,
+        "tokens": together * step.tokens,
         "user_tokens_s": step.parts[-1].tokens * 1e9 / step_ns,
-        "tokens_s": step.tokens * step.replicas * 1e9 / step_ns,
+        "tokens_s": together * step.tokens * step.replicas * 1e9 / step_ns,
         "least_ns": least_fs / FS_PER_NS,
-        "least_flops": whole.flops,
-        "least_bytes": whole.bytes,
+        "least_flops": together * whole.flops,
+        "least_bytes": together * whole.bytes,
         "share_of_least": least_fs / total_fs,
         "operators": rows,
         "not_modelled": [*network.not_modelled, *NOT_MODELLED, *([SKEW] if routed else []), *inexact],

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from kernbench.dtypes import stored_bytes
 from kernbench.errors import InputError
-from kernbench.workloads.architecture import Architecture, Heads
+from kernbench.workloads.architecture import Architecture, Heads, LayerKind
 from kernbench.workloads.operators import FIRST_OF_MLP
-from kernbench.workloads.step import Step
-from kernbench.workloads.totals import count_cached, count_parameters
-from kernbench.workloads.weights import list_layer
+from kernbench.workloads.step import Step, check_ranks
+from kernbench.workloads.weights import Weight, list_ends, list_layer
+
+_TABLES = ("embedding", "positions", "token_types", "class_token")  # read by rows, in the type of activations
+_OF_HEADS = ("q", "q_b", "kv_b")  # outputs that ranks share; those of the MLP too
+_PARTS = ("gate", "up", "shared_gate", "shared_up", "expert_gate", "expert_up")
+_SUMMED = ("o", "down", "shared_down", "expert_down")  # inputs that ranks share; their sum takes a bias once
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +33,61 @@ class Memory:
 
 
 def find_memory(network: Architecture, step: Step) -> Memory:
-    """What a step needs on each SIP of a replica; ranks share matrices, and heads of keys and values if there are enough."""
-    ranks = step.tensor
-    weights = ceil(_weight_bytes(network, step) / ranks)
-    shares = min(ranks, network.attention.keys) if isinstance(network.attention, Heads) else 1
-    cached = sum(part.count * count_cached(network, part.context) for part in step.parts)
-    widest = max(3 * network.hidden, 2 * network.mlp.inner // ranks)
-    activations = (2 * network.hidden + widest) * step.tokens * stored_bytes(step.types.activations)
-    return Memory(weights, ceil(cached * stored_bytes(step.types.cache) / shares), ceil(activations))
+    """What a step needs on the first SIP of a replica, which holds most.
 
-
-def _weight_bytes(network: Architecture, step: Step) -> float:
-    """The bytes of all weights."""
-    types = step.types
-    whole = count_parameters(network) * stored_bytes(types.weights)
-    if types.mlp is None:
-        return whole
-    kinds = network.count_kinds().items()
-    first = sum(
-        times * one.elements for kind, times in kinds for one in list_layer(network, kind) if one.name in FIRST_OF_MLP
+    Ranks share matrices by heads, inner features or rows of the vocabulary. What they cannot share each has: norms, tables,
+    routers, and heads of keys and values where they are fewer than ranks. A matrix that is tied to the embedding is there
+    beside it, as it lies otherwise. Vectors count once, though each cube has a copy.
+    """
+    layers = network.count_kinds().items()
+    weights = sum(times * _count_layer(network, step, kind) for kind, times in layers) + _count_ends(network, step)
+    heads = network.attention
+    shares = min(step.tensor, heads.keys) if isinstance(heads, Heads) else 1
+    seen = sum(
+        times * part.count * min(part.context, kind.window or part.context)
+        for kind, times in layers
+        for part in step.parts
     )
-    return whole + first * (stored_bytes(types.mlp) - stored_bytes(types.weights))
+    cache = seen * heads.cached // shares * stored_bytes(step.types.cache) if network.causal else 0
+    widest = max(3 * network.hidden, 2 * network.mlp.inner // step.tensor)
+    activations = (2 * network.hidden + widest) * step.tokens * stored_bytes(step.types.activations)
+    return Memory(ceil(weights), ceil(cache), ceil(activations))
+
+
+def _count_layer(network: Architecture, step: Step, kind: LayerKind) -> float:
+    return sum(_count(network, step, weight) for weight in list_layer(network, kind))
+
+
+def _count_ends(network: Architecture, step: Step) -> float:
+    ends = list_ends(network)
+    if network.causal and network.tied:
+        ends.append(Weight("lm_head", network.hidden, network.vocabulary))
+    return sum(_count(network, step, weight) for weight in ends)
+
+
+def _count(network: Architecture, step: Step, weight: Weight) -> float:
+    """Bytes of a weight on a rank."""
+    rows, cols, copies, n = weight.rows, weight.cols, weight.copies, step.tensor
+    if weight.name in ("k", "v") and isinstance(network.attention, Heads):
+        cols = max(cols // n, network.attention.size)
+    elif weight.name in (*_OF_HEADS, *_PARTS):
+        cols //= n
+    elif weight.name in _SUMMED:
+        rows //= n
+    elif weight.name == "lm_head":
+        cols = -(-cols // n)
+    if weight.name.startswith("expert_"):
+        copies //= step.expert_ranks
+    bias = cols * stored_bytes(step.types.activations) if weight.bias and weight.name != "router" else 0
+    return copies * (rows * cols * stored_bytes(_find_type(step, weight)) + bias)
+
+
+def _find_type(step: Step, weight: Weight) -> str:
+    """The type in which a weight is there."""
+    types = step.types
+    if (weight.rows == 1 and weight.cols > 1) or weight.name in _TABLES:
+        return types.activations
+    return types.mlp if types.mlp and weight.name in FIRST_OF_MLP else types.weights
 
 
 def check_memory(network: Architecture, step: Step, sip_bytes: int, place: str = "SIP") -> Memory:
@@ -74,9 +112,13 @@ def check_memory(network: Architecture, step: Step, sip_bytes: int, place: str =
 
 
 def _fits(network: Architecture, step: Step, ranks: int, sip_bytes: int) -> bool:
-    if ranks <= step.tensor or network.attention.queries % ranks:
+    if ranks <= step.tensor or step.expert_ranks > 1:
         return False
-    return find_memory(network, Step(step.phase, step.parts, step.types, ranks)).total <= sip_bytes
+    try:
+        check_ranks(network, ranks)
+    except InputError:
+        return False
+    return find_memory(network, replace(step, tensor=ranks)).total <= sip_bytes
 
 
 def _gb(count: int) -> str:

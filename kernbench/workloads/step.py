@@ -46,7 +46,10 @@ class Types:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step of a network is asked to do, on each of `tensor` ranks; `replicas` do the same beside each other."""
+    """What one step of a network is asked to do on a rank; `replicas` do the same beside each other.
+
+    `tensor` ranks share each layer of the same sequences. `expert_ranks` share the experts alone, and each has its sequences.
+    """
 
     phase: str
     parts: tuple[Sequences, ...]
@@ -54,15 +57,26 @@ class Step:
     tensor: int = 1
     replicas: int = 1
     routing: str = "uniform"  # the rule by which tokens take experts
+    expert_ranks: int = 1
+
+    @property
+    def ranks(self) -> int:
+        """SIPs of a replica."""
+        return self.tensor * self.expert_ranks
+
+    @property
+    def sips(self) -> int:
+        """SIPs of all replicas."""
+        return self.ranks * self.replicas
 
     @property
     def tokens(self) -> int:
-        """New tokens of all sequences."""
+        """New tokens of the sequences of a rank."""
         return sum(part.count * part.tokens for part in self.parts)
 
     @property
     def sequences(self) -> int:
-        """All sequences; each ends the step with a next token."""
+        """Sequences of a rank; each ends the step with a next token."""
         return sum(part.count for part in self.parts)
 
 
@@ -78,6 +92,7 @@ def make_step(
     tensor: int = 1,
     replicas: int = 1,
     routing: str = "uniform",
+    expert_ranks: int = 1,
 ) -> Step:
     """A step of a phase. Errors: InputError for what the network has not, or sizes that do not divide.
 
@@ -89,10 +104,12 @@ def make_step(
         raise InputError(f"{name} got phase={shorten(repr(phase))}{suggest(phase, PHASES)}")
     if not network.causal and phase != "prefill":
         raise InputError(f"{name} is an encoder, which has no {phase}; give phase=prefill")
-    given = {"batch": batch, "prompt": prompt, "context": context, "tp": tensor, "dp": replicas}
+    given = {"batch": batch, "prompt": prompt, "context": context, "tp": tensor, "dp": replicas, "ep": expert_ranks}
     for key, value in given.items():
         if value < 1:
             raise InputError(f"{name} got {key}={value}; give 1 or more")
+    check_expert_ranks(network, tensor, expert_ranks, batch)
+    batch //= expert_ranks
     if network.patches:
         prompt = network.patches.tokens
     parts = {
@@ -108,7 +125,7 @@ def make_step(
     check_ranks(network, tensor)
     if routing not in ROUTINGS:
         raise InputError(f"{name} got routing={shorten(repr(routing))}{suggest(routing, ROUTINGS)}")
-    return Step(phase, parts, types, tensor, replicas, routing)
+    return Step(phase, parts, types, tensor, replicas, routing, expert_ranks)
 
 
 def check_ranks(network: Architecture, tensor: int) -> None:
@@ -123,6 +140,38 @@ def check_ranks(network: Architecture, tensor: int) -> None:
     for what, size in sizes.items():
         if size % tensor:
             raise InputError(f"{network.name} has {size} {what}, which tp={tensor} ranks cannot share; give a divisor")
+
+
+def check_expert_ranks(network: Architecture, tensor: int, expert_ranks: int, batch: int) -> None:
+    """Check that ranks can share the experts of a network, and the sequences of a step. Errors: InputError."""
+    name, ep = network.name, expert_ranks
+    if ep == 1:
+        return
+    if network.experts is None:
+        raise InputError(f"{name} has no experts, which ep={ep} ranks could share; leave ep out, or give tp={ep}")
+    if tensor > 1:
+        raise InputError(
+            f"{name} got tp={tensor} and ep={ep}; collectives of some of the ranks are not modelled: give one of them, and the "
+            "other 1"
+        )
+    if network.experts.count % ep:
+        raise InputError(
+            f"{name} has {network.experts.count} experts, which ep={ep} ranks cannot share; give a divisor"
+        )
+    if batch % ep:
+        raise InputError(f"{name} got batch={batch}, which ep={ep} ranks cannot share; give a multiple of {ep}")
+
+
+def check_sips(network: Architecture, step: Step, machine: str, sips: int) -> None:
+    """Check that a machine has the SIPs that a step takes. Errors: InputError."""
+    if step.sips <= sips:
+        return
+    asked = {"tp": step.tensor, "ep": step.expert_ranks, "dp": step.replicas}
+    *others, last = [f"{name}={count}" for name, count in asked.items() if name != "ep" or count > 1]
+    raise InputError(
+        f"{network.name} got {', '.join(others)} and {last}, which take {step.sips} SIPs, and {machine} has {sips}; give "
+        f"fewer, or --set topology.sips.count={step.sips}"
+    )
 
 
 def read_types(network: Architecture, weights: str, activations: str, cache: str, mlp: str = "") -> Types:

@@ -19,8 +19,7 @@ def decode(
     routings: dict[int, Routing] | None = None,
 ) -> np.ndarray:
     """float64[vocabulary, sequence]: the logits; the experts that the routers choose go to `routings` by layer."""
-    d, heads = network.hidden, network.attention
-    assert isinstance(heads, Heads)
+    d = network.hidden
 
     def matrix(place: str, name: str, out: int, features: int) -> np.ndarray:
         return numbers.matrix(place, name, out, features).astype(np.float64)
@@ -31,7 +30,9 @@ def decode(
     for layer, kind in enumerate(network.layer_kinds):
         place = str(layer)
         seen = min(context, kind.window or context)
-        attended = x + attend(network, numbers, place, normal(network, numbers, place, "input_norm", x), context, seen)
+        read = normal(network, numbers, place, "input_norm", x)
+        of_layer = attend if isinstance(network.attention, Heads) else attend_latent
+        attended = x + of_layer(network, numbers, place, read, context, seen)
         name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
         read = normal(network, numbers, place, name, x if network.parallel else attended)
         if kind.sparse and network.experts:
@@ -111,7 +112,7 @@ def normal(network: Architecture, numbers: Numbers, place: str, name: str, x: np
 
 
 def product(numbers: Numbers, place: str, name: str, x: np.ndarray, out: int, bias: bool) -> np.ndarray:
-    y = x @ numbers.matrix(place, name, out, x.shape[1]).astype(np.float64).T
+    y = x @ numbers.matrix(place, name, out, x.shape[-1]).astype(np.float64).T
     return y + numbers.vector(place, f"{name}.bias", out) if bias else y
 
 
@@ -135,6 +136,31 @@ def attend(network: Any, numbers: Numbers, place: str, x: np.ndarray, context: i
     weights /= weights.sum(-1, keepdims=True)
     out = np.einsum("bkgc,kbce->bkge", weights, values).reshape(batch, h * e)
     return product(numbers, place, "o", out, network.hidden, heads.out_bias)
+
+
+def attend_latent(network: Any, numbers: Numbers, place: str, x: np.ndarray, context: int, seen: int) -> np.ndarray:
+    """As it is trained: rows of the cache become keys and values of all heads."""
+    a, batch = network.attention, len(x)
+    if a.query_rank is None:
+        q = product(numbers, place, "q", x, a.queries * (a.plain + a.rotary), False)
+    else:
+        inner = normal(network, numbers, place, "q_a_norm", product(numbers, place, "q_a", x, a.query_rank, False))
+        q = product(numbers, place, "q_b", inner, a.queries * (a.plain + a.rotary), False)
+    q = q.reshape(batch, a.queries, a.plain + a.rotary)
+    q_turned = turn(q[..., a.plain :], a.rotary, context - 1)
+    new = product(numbers, place, "kv_a", x, a.rank + a.rotary, False)
+    new_row = normal(network, numbers, place, "kv_a_norm", new[:, : a.rank])
+    new_turned = turn(new[:, a.rank :], a.rotary, context - 1)
+    rows, turned = (
+        np.concatenate([numbers.draw(place, name, (batch, seen - 1, new.shape[1])), new[:, None]], axis=1)
+        for name, new in (("latent", new_row), ("rotary", new_turned))
+    )
+    both = product(numbers, place, "kv_b", rows, a.queries * (a.plain + a.value), False)
+    keys, values = np.split(both.reshape(batch, seen, a.queries, -1), [a.plain], axis=-1)
+    scores = np.einsum("bhe,bche->bhc", q[..., : a.plain], keys) + np.einsum("bhe,bce->bhc", q_turned, turned)
+    weights = softmax(scores / np.sqrt(a.plain + a.rotary))
+    out = np.einsum("bhc,bche->bhe", weights, values).reshape(batch, -1)
+    return product(numbers, place, "o", out, network.hidden, False)
 
 
 def turn(x: np.ndarray, rotated: int, position: int) -> np.ndarray:

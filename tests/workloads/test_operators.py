@@ -10,7 +10,7 @@ from kernbench.errors import InputError
 from kernbench.workloads.config_json import read_config
 from kernbench.workloads.memory import check_memory, find_memory
 from kernbench.workloads.operators import Operator, list_operators, sum_least
-from kernbench.workloads.step import Sequences, Step, make_step, read_types
+from kernbench.workloads.step import Sequences, Step, check_sips, make_step, read_types
 from tests.workloads.configs import CONFIGS
 
 FLOPS, BYTES = 1024e12, 32768e9  # a second, of a SIP of sip_2x4x4 in f16
@@ -133,12 +133,47 @@ def test_windows_end_what_a_token_sees():
             {"tensor": 2},
             "Falcon-7B has 71 heads, which tp=2 ranks cannot share; give a divisor",
         ),
+        (
+            "Llama-3.1-8B",
+            "decode",
+            {"expert_ranks": 2},
+            "Llama-3.1-8B has no experts, which ep=2 ranks could share; leave ep out, or give tp=2",
+        ),
+        (
+            "Mixtral-8x7B",
+            "decode",
+            {"expert_ranks": 3},
+            "Mixtral-8x7B has 8 experts, which ep=3 ranks cannot share; give a divisor",
+        ),
+        (
+            "Mixtral-8x7B",
+            "decode",
+            {"expert_ranks": 2, "batch": 3},
+            "Mixtral-8x7B got batch=3, which ep=2 ranks cannot share; give a multiple of 2",
+        ),
+        (
+            "Mixtral-8x7B",
+            "decode",
+            {"expert_ranks": 2, "tensor": 2, "batch": 2},
+            "Mixtral-8x7B got tp=2 and ep=2; collectives of some of the ranks are not modelled: give one of them, and the "
+            "other 1",
+        ),
     ],
 )
 def test_steps_that_cannot_be_are_refused_in_a_sentence(name, phase, sizes, sentence):
     with pytest.raises(InputError) as error:
         step(name, phase, **sizes)
     assert sentence in str(error.value)
+
+
+def test_steps_of_more_sips_than_there_are_are_refused():
+    network, one = step("Mixtral-8x7B", "decode", expert_ranks=2, replicas=2, batch=2)
+    with pytest.raises(InputError) as error:
+        check_sips(network, one, "sip_2x4x4", 2)
+    assert str(error.value) == (
+        "Mixtral-8x7B got tp=1, ep=2 and dp=2, which take 4 SIPs, and sip_2x4x4 has 2; give fewer, or --set "
+        "topology.sips.count=4"
+    )
 
 
 def test_what_does_not_fit_is_refused_with_what_would():

@@ -14,7 +14,7 @@ class Choice(NamedTuple):
 
     experts: int
     tokens: int
-    places: int  # of routed experts; those of shared ones follow
+    places: int  # of routed experts
     chosen_ptr: int  # (experts, tokens): 1 where a token takes an expert
     experts_ptr: int  # (places, 1)
     tokens_ptr: int  # (places, 1)
@@ -25,8 +25,11 @@ class Choice(NamedTuple):
     dtype: str
 
 
-def weigh(logits_ptr: int, weights_ptr: int, choice: Any, tl: Any) -> None:
-    """The weights of all places (places, 1), by the PEs of one cube, from logits (rows of the router, tokens)."""
+def weigh(logits_ptr: int, weights_ptr: int, gates: tuple[int, int], choice: Any, tl: Any) -> None:
+    """The weights of all places (places, 1), by the PEs of one cube, from logits (rows of the router, tokens).
+
+    `gates` is where those of shared experts go: a pointer, and how many elements behind it.
+    """
     by = Choice(*choice)
     if tl.program_id(CUBES):
         return
@@ -42,7 +45,7 @@ def weigh(logits_ptr: int, weights_ptr: int, choice: Any, tl: Any) -> None:
     if by.gates and tl.program_id(PES) == 0:
         gate = tl.sigmoid(tl.load(logits_ptr + by.experts * by.tokens * size, (1, by.tokens), by.dtype))
         for copy in range(by.gates):
-            tl.store(weights_ptr + (by.places + copy * by.tokens) * size, tl.trans(gate))
+            tl.store(gates[0] + (gates[1] + copy * by.tokens) * size, tl.trans(gate))
 
 
 def _find_shares(tl: Any, logits: Any, by: Choice) -> Any:

@@ -2,123 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.workloads.kernels.experts import Lists, Mixture, add_cubes, contract, expand, meet
+from kernbench.workloads.architecture import Experts
+from kernbench.workloads.kernels.experts import Mixture, add_cubes, contract, expand, meet
 from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES
 from kernbench.workloads.kernels.router import Choice, weigh
 from kernbench.workloads.numbers import EPS
 from kernbench.workloads.routing import Routing
 from kernbench.workloads.sip.projection import Part, Projection
-from kernbench.workloads.sip.rank import Rank
+from kernbench.workloads.sip.rank import Normed, Rank
 
 if TYPE_CHECKING:
     from kernbench.host.torch.tensor import Tensor
 
 
-class ExpertsBlock:
-    """The router and the experts of one layer. The MLP that all tokens take counts as experts that all of them choose."""
+class Load(NamedTuple):
+    """The columns of its input that an expert of a rank takes."""
 
-    def __init__(self, rank: Rank, place: str, routing: Routing) -> None:
-        network, torch, d = rank.network, rank.torch, rank.network.hidden
-        experts = network.experts
-        assert experts is not None
-        self.rank, self.place, self.experts = rank, place, experts
-        self.copies = -(-experts.shared // experts.inner)
-        self.own = rank.share(experts.inner)
-        self.norm = rank.norm(place, "mlp_norm" if network.norms.per_layer > 1 else "input_norm")
-        gates = [Part("shared_router", 1, d, slice(None))] if experts.shared_gate else []
-        self.router = Projection(rank, place, [Part("router", experts.count, d, slice(None)), *gates], self.norm)
-        one_row = (1, self.router.rows * rank.tokens)  # in one PE, to be read at once
-        self.logits = torch.empty(one_row, rank.dtype, OVER_PES, "router_logits")
-        self.sizes = m = self._find_sizes(routing)
-        self.weights = {name: self._weight(name) for name in ("gate", "up", "down")}
-        pes = torch.cubes_per_sip * torch.pes_per_cube
-        self.parts = tuple(
-            torch.empty((pes * m.places, m.inner), rank.dtype, OVER_PES, f"{name}.parts") for name in ("gate", "up")
+    expert: int
+    columns: Sequence[int]
+
+
+class Router:
+    """The router of one layer, and the weights of places of the tokens of a rank."""
+
+    def __init__(self, rank: Rank, place: str, norm: Normed, experts: Experts, copies: int) -> None:
+        gates = [Part("shared_router", 1, rank.network.hidden, slice(None))] if experts.shared_gate else []
+        parts = [Part("router", experts.count, rank.network.hidden, slice(None)), *gates]
+        self.rank, self.experts, self.gates = rank, experts, copies if gates else 0
+        self.projection = Projection(rank, place, parts, norm)
+        row = (1, self.projection.rows * rank.tokens)  # in one PE, to be read at once
+        self.logits = rank.torch.empty(row, rank.dtype, OVER_PES, "router_logits")
+
+    def list_places(self, routing: Routing, places: Sequence[tuple[int, int]]) -> Choice:
+        """What the host lists: (expert, token) of each place in order; -1 for a place that nobody has."""
+        rank, by = self.rank, self.experts
+        chosen = np.zeros((by.count, rank.tokens), np.float32)
+        for token, each in enumerate(routing.chosen):
+            chosen[list(each), token] = 1
+        lists: dict[str, Any] = {
+            "chosen": chosen,
+            "experts": [[expert] for expert, _ in places],
+            "tokens": [[token] for _, token in places],
+        }
+        here: dict[str, Any] = {f"{name}_ptr": list_on_device(rank, name, rows) for name, rows in lists.items()}
+        return Choice(
+            experts=by.count,
+            tokens=rank.tokens,
+            places=len(places),
+            **here,  # tensors arrive as their addresses
+            sigmoid=by.sigmoid,
+            normalised=by.normalised,
+            factor=by.factor,
+            gates=self.gates,
+            dtype=rank.dtype,
         )
-        self.inner = torch.empty((torch.cubes_per_sip * m.places, m.inner), rank.dtype, OVER_PES, "experts_inner")
-        rows = -(-d // torch.pes_per_cube)
-        self.products = torch.empty((pes * m.places, rows), rank.dtype, OVER_PES, "products")
-        self.sums = rank.activation("cubes.parts", torch.cubes_per_sip * d)
-        self.shares = torch.computed((1, m.places), lambda: np.ones((1, m.places)), rank.dtype, OVER_PES, "shares")
-        self.lists, self.choice = self._list_places(routing)
+
+    def launch(self, x: Tensor, shares: Tensor, gates: Tensor, gates_at: int, choice: Choice) -> None:
+        """The weights of places go to `shares`, the gates of shared experts to `gates`, from an element on."""
+        with self.rank.operator("router"):
+            self.rank.multiply("router", x, [self.projection], self.logits)
+            self.rank.torch.launch("weigh", weigh, self.logits, shares, (gates, gates_at), tuple(choice))
+
+
+class ExpertMlps:
+    """Some experts of a layer, and the MLP that all tokens take as experts that all of them choose."""
+
+    def __init__(self, rank: Rank, place: str, norm: Normed, columns: int, loads: Sequence[Load], own: range) -> None:
+        """`loads` has the experts that have columns, by their numbers in `own` and behind it those that are shared."""
+        torch, network = rank.torch, rank.network
+        assert network.experts is not None
+        self.rank, self.place, self.norm, self.experts, self.own = rank, place, norm, network.experts, own
+        self.copies = count_copies(self.experts)
+        self.features = rank.share(self.experts.inner)
+        self.sizes = m = self._find_sizes(columns, loads)
+        self.weights = {name: self._weight(name) for name in ("gate", "up", "down")}
+        pes, cubes, dtype = torch.cubes_per_sip * torch.pes_per_cube, torch.cubes_per_sip, rank.dtype
+        places = max(1, m.places)
+        wide = -(-network.hidden // torch.pes_per_cube)
+        self.parts = tuple(
+            torch.empty((pes * places, m.inner), dtype, OVER_PES, f"{name}.parts") for name in ("gate", "up")
+        )
+        self.inner = torch.empty((cubes * places, m.inner), dtype, OVER_PES, "experts_inner")
+        self.products = torch.empty((pes * places, wide), dtype, OVER_PES, "products")
+        self.cubes = torch.empty((cubes * network.hidden, columns), dtype, OVER_PES, "cubes.parts")
+        self.sums = tuple(
+            torch.empty((torch.pes_per_cube, columns), "f32", IN_CUBES, f"experts_{name}")
+            for name in ("squares", "elements")
+        )
+        every = [column for load in loads for column in load.columns]
+        self.shares = torch.computed((1, places), lambda: np.ones((1, places)), dtype, OVER_PES, "shares")
+        numbers = list_on_device(rank, "numbers", np.arange(max(places, columns))[:, None])
+        self.lists = (numbers, list_on_device(rank, "columns", np.array(every or [0])[:, None]), self.shares)
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
-        """y = residual + the experts of x."""
-        rank, m, d = self.rank, self.sizes, self.rank.network.hidden
-        given = (tuple(self.lists), tuple(m))
-        gate, up, down = (self.weights[name] for name in ("gate", "up", "down"))
-        with rank.operator("router"):
-            rank.multiply("router", x, [self.router], self.logits)
-            rank.torch.launch("weigh", weigh, self.logits, self.shares, tuple(self.choice))
-        with rank.operator("experts' gate, up"):
-            normal = (self.norm.weight, *rank.sums)
-            rank.torch.launch("expand", expand, x, (gate, up), self.parts, normal, *given)
-            rank.torch.launch("meet", meet, self.parts, self.inner, (*rank.sums, d, EPS), *given)
-        with rank.operator("experts' down"):
-            rank.torch.launch("contract", contract, self.inner, down, self.products, self.sums, *given)
-            rank.torch.launch("add_cubes", add_cubes, self.sums, y, residual, d, rank.tokens, rank.dtype)
+        """y = residual + the experts of x, (features, columns); nothing where no expert has a column."""
+        torch, m = self.rank.torch, self.sizes
+        if not m.loads:
+            return
+        given = (self.lists, tuple(m))
+        gate, up, down = self.weights.values()
+        with self.rank.operator("experts' gate, up"):
+            torch.launch("expand", expand, x, (gate, up), self.parts, (self.norm.weight, *self.sums), *given)
+            torch.launch("meet", meet, self.parts, self.inner, (*self.sums, m.features, EPS), *given)
+        with self.rank.operator("experts' down"):
+            torch.launch("contract", contract, self.inner, down, self.products, self.cubes, *given)
+            torch.launch("add_cubes", add_cubes, self.cubes, y, residual, m.features, m.tokens, self.rank.dtype)
 
-    def _find_sizes(self, routing: Routing) -> Mixture:
-        rank, experts = self.rank, self.experts
-        loads: list[tuple[int, int, int]] = []
-        place = 0
-        tokens = [(expert, len(tokens)) for expert, tokens in routing.list_loads()]
-        for expert, count in [*tokens, *((experts.count + copy, rank.tokens) for copy in range(self.copies))]:
-            loads.append((expert, place, count))
-            place += count
-        inner = -(-(self.own.stop - self.own.start) // rank.torch.cubes_per_sip)
+    def _find_sizes(self, columns: int, loads: Sequence[Load]) -> Mixture:
+        rank = self.rank
+        ends = np.cumsum([0, *(len(load.columns) for load in loads)])
+        listed = tuple(
+            (load.expert, int(begin), len(load.columns)) for load, begin in zip(loads, ends[:-1], strict=True)
+        )
         return Mixture(
             rank.network.hidden,
-            inner,
-            rank.tokens,
-            place,
-            experts.count + self.copies,
-            tuple(loads),
+            -(-(self.features.stop - self.features.start) // rank.torch.cubes_per_sip),
+            columns,
+            int(ends[-1]),
+            len(self.own) + self.copies,
+            listed,
             rank.types,
             rank.network.mlp.activation,
             rank.own_tile,
         )
-
-    def _list_places(self, routing: Routing) -> tuple[Lists, Choice]:
-        """What the host lists of the routing, on the device."""
-        rank, experts, t = self.rank, self.experts, self.rank.tokens
-        loads = routing.list_loads()
-        tokens = [token for _, each in loads for token in each]
-        routed = [expert for expert, each in loads for _ in each]
-        chosen = np.zeros((experts.count, t), np.float32)
-        chosen[routed, tokens] = 1
-        every = [*tokens, *(list(range(t)) * self.copies)]
-        here = {
-            "numbers": np.arange(len(every))[:, None],
-            "tokens": np.array(every)[:, None],
-            "experts": np.array(routed)[:, None],
-            "chosen": chosen,
-        }
-        on_device = {
-            name: rank.torch.computed(array.shape, lambda array=array: array, "f32", IN_CUBES, name)
-            for name, array in here.items()
-        }
-        choice = Choice(
-            experts.count,
-            t,
-            len(routed),
-            on_device["chosen"],  # pyright: ignore[reportArgumentType] - a tensor arrives as its address
-            on_device["experts"],  # pyright: ignore[reportArgumentType]
-            on_device["tokens"],  # pyright: ignore[reportArgumentType]
-            experts.sigmoid,
-            experts.normalised,
-            experts.factor,
-            self.copies if experts.shared_gate else 0,
-            rank.dtype,
-        )
-        lists: Any = Lists(on_device["numbers"], on_device["tokens"], self.shares)  # pyright: ignore[reportArgumentType]
-        return lists, choice
 
     def _weight(self, name: str) -> Tensor:
         """A matrix of all experts: the block of a PE follows that of the one before, and has expert after expert."""
@@ -143,14 +155,14 @@ class ExpertsBlock:
     def _draw(self, name: str) -> Iterator[np.ndarray]:
         """(inner features of the rank, hidden features) of each expert."""
         experts, d = self.experts, self.rank.network.hidden
-        for expert in range(experts.count):
-            yield self._matrix(f"expert{expert}.{name}", experts.inner)[self.own]
+        for expert in self.own:
+            yield self._matrix(f"expert{expert}.{name}", experts.inner)[self.features]
         if self.copies:
             shared = self._matrix(f"shared.{name}", experts.shared)
             padded = np.zeros((self.copies * experts.inner, d), np.float32)
             padded[: len(shared)] = shared
             for copy in range(self.copies):
-                yield padded[copy * experts.inner : (copy + 1) * experts.inner][self.own]
+                yield padded[copy * experts.inner : (copy + 1) * experts.inner][self.features]
 
     def _matrix(self, name: str, inner: int) -> np.ndarray:
         """(inner, hidden): of down its transpose."""
@@ -158,3 +170,41 @@ class ExpertsBlock:
         if name.endswith(".down"):
             return numbers.matrix(self.place, name, d, inner).T
         return numbers.matrix(self.place, name, inner, d)
+
+
+class ExpertsBlock:
+    """The router and all experts of one layer, on a rank that has the tokens."""
+
+    def __init__(self, rank: Rank, place: str, routing: Routing) -> None:
+        experts, t = rank.network.experts, rank.tokens
+        assert experts is not None
+        norm = find_norm(rank, place)
+        copies = count_copies(experts)
+        routed = [Load(expert, tokens) for expert, tokens in routing.list_loads()]
+        shared = [Load(experts.count + copy, range(t)) for copy in range(copies)]
+        self.router = Router(rank, place, norm, experts, copies)
+        self.mlps = ExpertMlps(rank, place, norm, t, [*routed, *shared], range(experts.count))
+        places = [(load.expert, token) for load in routed for token in load.columns]
+        self.choice = self.router.list_places(routing, places)
+
+    def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
+        """y = residual + the experts of x."""
+        shares = self.mlps.shares
+        self.router.launch(x, shares, shares, self.choice.places, self.choice)
+        self.mlps.launch(x, y, residual)
+
+
+def count_copies(experts: Experts) -> int:
+    """The experts of the common inner size as which the MLP that all tokens take counts."""
+    return -(-experts.shared // experts.inner)
+
+
+def find_norm(rank: Rank, place: str) -> Normed:
+    """The norm before the MLP of a layer."""
+    return rank.norm(place, "mlp_norm" if rank.network.norms.per_layer > 1 else "input_norm")
+
+
+def list_on_device(rank: Rank, name: str, rows: Any) -> Tensor:
+    """A list of the host, f32, in each cube."""
+    array = np.asarray(rows, np.float32)
+    return rank.torch.computed(array.shape, lambda: array, "f32", IN_CUBES, name)

@@ -10,19 +10,23 @@ import numpy as np
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.torch.equal_ranks import EqualRanks
-from kernbench.workloads.architecture import Architecture, Heads, LayerKind
+from kernbench.workloads.architecture import Architecture, Heads, Latent, LayerKind
 from kernbench.workloads.kernels.embedding import embed
 from kernbench.workloads.kernels.layout import OVER_PES, over
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.routing import Routing, draw_routing
 from kernbench.workloads.sip.choices import WITHOUT, Choices
+from kernbench.workloads.sip.expert_ranks import SentExperts
 from kernbench.workloads.sip.experts import ExpertsBlock
+from kernbench.workloads.sip.latent import LatentBlock
 from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.projection import Part, Projection
 from kernbench.workloads.sip.rank import Rank
 from kernbench.workloads.step import Step
 
+Attention = AttentionBlock | LatentBlock
+Mlp = MlpBlock | ExpertsBlock | SentExperts
 SUMS_BYTES = 64  # of a token, beside its features: the sums of a norm
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ def check_lowered(network: Architecture, step: Step) -> None:
     lacks = {
         "bidirectional attention": not network.causal,
         f"phase={step.phase} of experts": network.experts is not None and step.phase != "decode",
-        "latent attention": not isinstance(network.attention, Heads),
+        f"phase={step.phase} of latent attention": not isinstance(network.attention, Heads) and step.phase != "decode",
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
         "soft caps of scores": bool(network.soft_caps),
     }
@@ -60,6 +64,13 @@ def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: in
         )
 
 
+class Known(NamedTuple):
+    """What the host knows before a step: the token of each sequence of a rank, and the experts of all tokens by layer."""
+
+    ids: Sequence[int]
+    routings: Mapping[int, Routing]
+
+
 class Decoder:
     """A decoder on one rank: all tensors are made first, then the launches of a step follow each other."""
 
@@ -72,13 +83,14 @@ class Decoder:
         step: Step,
         index: int,
         numbers: Numbers,
-        routings: Mapping[int, Routing] | None = None,
+        known: Known | None = None,
         choices: Choices = WITHOUT,
     ) -> None:
-        """`routings` has the experts that tokens take in each layer; without it they are drawn by the rule of the step."""
         network, d = plan.network, plan.network.hidden
-        self._routings = routings
-        self.rank = rank = self._make_rank(torch, network, step, index, numbers)
+        self._routings = known.routings if known else {}
+        self._ids = known.ids if known else list_ids(step, network.vocabulary)
+        self.rank = rank = self._make_rank(torch, network, step, index % step.tensor, numbers)
+        rank.expert_index = index // step.tensor
         rank.choices = choices
         self.x = rank.activation("x", d, over(choices.x))
         self.part = rank.activation("part", d) if step.tensor > 1 else None
@@ -86,10 +98,10 @@ class Decoder:
         self.table = self._table("embedding", network.vocabulary)
         self.places = self._table("positions", network.positions) if network.positions else 0
         self._prepare_ends()
-        self.layers: list[tuple[str, AttentionBlock, MlpBlock | ExpertsBlock]] = []
+        self.layers: list[tuple[str, Attention, Mlp]] = []
         for at, kind in plan.list_layers():
             rank.align()
-            self.layers.append((f"layer {at}", self.attention(rank, f"{at}", kind), self._mlp(at, kind)))
+            self.layers.append((f"layer {at}", self._attention(at, kind), self._mlp(at, kind)))
         rank.align()
         place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
         part = Part(name, network.vocabulary, d, self.last.share(network.vocabulary))
@@ -106,12 +118,21 @@ class Decoder:
         self.identity = self.rank.constant("identity", np.eye(self.rank.tokens, dtype=np.float32))
         self.last, self.read = self.rank, self.x
 
-    def _mlp(self, at: int, kind: LayerKind) -> MlpBlock | ExpertsBlock:
-        rank, experts = self.rank, self.rank.network.experts
+    def _attention(self, at: int, kind: LayerKind) -> Attention:
+        latent = isinstance(self.rank.network.attention, Latent)
+        return (LatentBlock if latent else self.attention)(self.rank, f"{at}", kind)
+
+    def _mlp(self, at: int, kind: LayerKind) -> Mlp:
+        rank, experts, step = self.rank, self.rank.network.experts, self.rank.step
         if not (kind.sparse and experts):
             return MlpBlock(rank, f"{at}")
-        found = self._routings[at] if self._routings else draw_routing(experts, rank.tokens, rank.step.routing)
-        return ExpertsBlock(rank, f"{at}", found)
+        found = self._routings.get(at) or draw_routing(experts, step.expert_ranks * rank.tokens, step.routing)
+        return (SentExperts if step.expert_ranks > 1 else ExpertsBlock)(rank, f"{at}", found)
+
+    def list_collectives(self) -> list[tuple[str, Tensor]]:
+        """The collectives of a step, each with a tensor of its size."""
+        found = [("all_reduce", self.part)] if self.part is not None else []
+        return found + [("all_to_all", mlp.out[0]) for *_, mlp in self.layers if isinstance(mlp, SentExperts)][:1]
 
     def launch(self) -> None:
         """The launches of a step."""
@@ -132,15 +153,14 @@ class Decoder:
             self.last.multiply("lm_head", self.read, [self.head], self.logits)
 
     def _embed(self) -> None:
-        rank, network = self.rank, self.rank.network
-        ids, before = list_ids(rank.step, network.vocabulary), rank.step.parts[0].before
-        given = (self.places, self.identity, self.x, tuple(ids), before, network.hidden, rank.dtype)
+        rank, network, before = self.rank, self.rank.network, self.rank.step.parts[0].before
+        given = (self.places, self.identity, self.x, tuple(self._ids), before, network.hidden, rank.dtype)
         rank.torch.launch("embed", embed, self.table, *given)
 
     def _read_last(self) -> None:
         """Bring what the output reads together: here it is all that there is."""
 
-    def _add(self, block: AttentionBlock | MlpBlock | ExpertsBlock, name: str) -> None:
+    def _add(self, block: Attention | Mlp, name: str) -> None:
         """x += the block of x."""
         if self.part is None:
             block.launch(self.x, self.x, self.x)
@@ -148,7 +168,7 @@ class Decoder:
         block.launch(self.x, self.part, 0)
         self.rank.add_parts(name, self.x, self.part)
 
-    def _add_both(self, attention: AttentionBlock, mlp: MlpBlock | ExpertsBlock) -> None:
+    def _add_both(self, attention: Attention, mlp: Mlp) -> None:
         """x += what attention and MLP make of one x, with one all-reduce."""
         attention.launch(self.x, self.both, 0 if self.part else self.x)
         if self.part is None:
@@ -188,14 +208,14 @@ def make_decoder(
     step: Step,
     index: int,
     numbers: Numbers,
-    routings: Mapping[int, Routing] | None = None,
+    known: Known | None = None,
     choices: Choices = WITHOUT,
 ) -> Decoder:
-    """The decoder of a rank for a step of its phase; `routings` as of `Decoder`."""
+    """The decoder of a rank for a step of its phase."""
     from kernbench.workloads.sip.prompt import PromptDecoder
 
     kind = Decoder if step.phase == "decode" else PromptDecoder
-    return kind(torch, plan, step, index, numbers, routings, choices)
+    return kind(torch, plan, step, index, numbers, known, choices)
 
 
 def run_step(
@@ -207,19 +227,20 @@ def run_step(
     def work(index: int) -> None:
         decoder = make_decoder(torch, plan, step, index, Numbers(), choices=choices)
         decoders.append(decoder)
-        if decoder.part is not None:
-            runtime.launcher.rendezvous("the beginning of a step", decoder.part, begin)
+        if step.ranks > 1:
+            runtime.launcher.rendezvous("the beginning of a step", decoder, begin)
         decoder.launch()
 
-    def begin(parts: dict[int, Tensor]) -> None:
-        torch.distributed.install("all_reduce", parts[0])
+    def begin(decoders: dict[int, Decoder]) -> None:
+        for collective, tensor in decoders[0].list_collectives():
+            torch.distributed.install(collective, tensor)
         equal.issue()
 
-    if step.tensor == 1:
+    if step.ranks == 1:
         work(0)
         return Ran(decoders[0].rank.marks, [runtime.launches], range(len(runtime.launches)))
     torch.distributed.init_process_group(backend="ahbm")
     equal = runtime.equal = EqualRanks(runtime, every=every_rank)
-    torch.multiprocessing.spawn(work, nprocs=step.tensor)
+    torch.multiprocessing.spawn(work, nprocs=step.ranks)
     equal.issue()
     return Ran(decoders[0].rank.marks, list(equal.launches.values()), equal.met[:-1])

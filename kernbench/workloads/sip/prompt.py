@@ -9,7 +9,7 @@ import numpy as np
 from kernbench.workloads.kernels.embedding import arrange, gather, pick
 from kernbench.workloads.kernels.layout import OVER_PES
 from kernbench.workloads.kernels.panels import Panel
-from kernbench.workloads.sip.program import Decoder, list_ids
+from kernbench.workloads.sip.program import Decoder
 from kernbench.workloads.sip.prompt_attention import PromptAttention
 from kernbench.workloads.sip.prompt_panels import flat
 from kernbench.workloads.sip.prompt_rank import PromptRank
@@ -64,7 +64,7 @@ class PromptDecoder(Decoder):
 
     def _embed(self) -> None:
         rank, network = self.rank, self.rank.network
-        tables, ids = [self.table], [list_ids(rank.step, network.vocabulary)]
+        tables, ids = [self.table], [list(self._ids)]
         if not isinstance(self.places, int):
             tables.append(self.places)
             ids.append(list_positions(rank.step))

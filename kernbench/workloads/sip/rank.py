@@ -45,11 +45,12 @@ class Rank:
     torch: RuntimeContext
     network: Architecture
     step: Step
-    index: int
+    index: int  # among those that share its layers
     numbers: Numbers
     marks: list[Mark] = field(default_factory=list[Mark])
     section: str = ""
     columns: int = 0  # of activations; 0: the tokens of the step
+    expert_index: int = 0  # among those that share experts
     sums: tuple[Tensor, Tensor] = field(init=False)
     fillers: list[Buffer] = field(default_factory=list["Buffer"])
     choices: Choices = WITHOUT

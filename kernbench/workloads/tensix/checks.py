@@ -53,6 +53,7 @@ def check_step(network: Architecture, step: Step) -> None:
         f"heads of {getattr(heads, 'size', 0)} elements, no whole tiles of {SIDE}": isinstance(heads, Heads)
         and heads.size % SIDE != 0,
         f"tp={step.tensor} and dp={step.replicas}": step.tensor * step.replicas > 1,
+        f"ep={step.expert_ranks}": step.expert_ranks > 1,
     }
     found = [what for what, is_so in lacks.items() if is_so]
     if found:

@@ -56,7 +56,7 @@ def time_step(
         ran.append(run_step(torch, Plan(network, every_layer), step, every_rank=every_rank))
 
     bench = Bench("net", "a network", {}, Path(__file__), run)
-    found = run_kernels(bench, load_machine(machine, overrides), range(step.tensor), {}, RunOptions(), 0.0)
+    found = run_kernels(bench, load_machine(machine, overrides), range(step.ranks), {}, RunOptions(), 0.0)
     session, (one,) = found["device"].session, ran
     spans = time_marks(one.marks, one.launches, session.op_issue_fs, session.op_end_fs)
     times = [(mark.section, mark.operator, end - start) for mark, (start, end) in zip(one.marks, spans, strict=True)]
