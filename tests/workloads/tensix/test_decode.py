@@ -22,7 +22,7 @@ from kernbench.workloads.plan import Plan
 from kernbench.workloads.step import Step, Types, make_step
 from kernbench.workloads.tensix.checks import check_step, find_peak
 from kernbench.workloads.tensix.chip import choose_cores, list_links
-from kernbench.workloads.tensix.decode import Fidelities
+from kernbench.workloads.tensix.network import Fidelities
 from kernbench.workloads.tensix.rows import list_ids
 from kernbench.workloads.tensix.run import ChipRun, run_step
 from tests.workloads.configs import CONFIGS, decoder
@@ -64,7 +64,7 @@ def run(
 
 def logits_of(ran: ChipRun, sequences: int) -> np.ndarray:
     """float32[vocabulary, sequence]"""
-    found = ran.decoder
+    found = ran.network
     rows = tiles_to_matrix(found.chip.device.read(found.logits.id), SIDE, found.head.n * SIDE)
     return rows[:sequences, : found.network.vocabulary].T
 
@@ -145,9 +145,8 @@ def test_peaks_of_a_chip_are_those_of_its_sheets():
         (
             NETWORKS["llama"],
             {"batch": 33},
-            "tiny got 33 tokens a step; kernels of chips take a row of tiles, 32; give fewer",
+            "tiny got 33 sequences a step; kernels of chips take a row of tiles, 32; give fewer",
         ),
-        (NETWORKS["llama"], {"phase": "prefill"}, "tiny needs phase=prefill, for which there are no kernels on chips"),
         (
             decoder("llama", "64/2/4/2/16/128/256"),
             {},
