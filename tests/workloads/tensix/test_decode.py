@@ -43,7 +43,7 @@ NETWORKS = {
     ),
     "windows": decoder("mistral", SMALL, sliding_window=40),
 }
-LEAST = 0.998  # correlation: slots of 16 bits are cut off
+LEAST = 0.9998  # correlation, with slots of 16 bits rounded to nearest
 HIFI2 = Fidelities("hifi2", "hifi2")
 
 
@@ -58,7 +58,7 @@ def step_of(network: Architecture, batch: int, context: int, types: Types = BF16
 def run(
     network: Architecture, step: Step, machine: str = "wormhole_n150", *, every: bool = True, numbers: bool = False
 ) -> ChipRun:
-    device = Device(load_machine(machine))
+    device = Device(load_machine(machine), nearest=True)
     return run_step(device, Plan(network, every), step, HIFI2, RunOptions(), numbers=numbers)
 
 
@@ -80,7 +80,7 @@ def test_logits_equal_those_of_a_network_in_numpy(name, machine, batch, context)
     assert correlation(logits_of(ran, batch), wanted) >= LEAST
 
 
-@pytest.mark.parametrize(("mlp", "least"), [(None, 0.99), ("bfp4", 0.9)])
+@pytest.mark.parametrize(("mlp", "least"), [(None, 0.999), ("bfp4", 0.96)])
 def test_logits_of_block_formats_are_near(mlp, least):
     network = network_of(NETWORKS["llama"])
     ran = run(network, step_of(network, 4, 70, Types("bfp8", "bf16", "bfp8", mlp)), numbers=True)
