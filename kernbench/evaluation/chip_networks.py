@@ -1,9 +1,9 @@
 """The evaluation of whole networks on chips: steps of decode and prefill against those that the chips' maker measured.
 
-`chip_networks.csv` has rows of two tables of tenstorrent/tt-metal (Apache-2.0). `perf` is `models/tt_transformers/PERF.md`:
-one user with a prompt of 512 and 200 tokens after it, so the context is 612 in the middle. `readme` is `models/README.md` of
-October 2025 as tenstorrent/polaris copies it (`data/metal/inf/15oct25`): 32 users with a prompt of 128. Of decode they have
-tokens a second of a user, of prefill the time to the first token of one user. Modes are those of the
+`chip_networks.csv` has rows of two tables of tenstorrent/tt-metal (Apache-2.0): of decode tokens a second of a user, of prefill
+the time to the first token of one user. `perf` is `models/tt_transformers/PERF.md`: one user with a prompt of 512 and 200
+tokens after it, so the context of decode is 612 in the middle, or with a context of 65,536. `readme` is `models/README.md` of
+October 2025 as tenstorrent/polaris copies it (`data/metal/inf/15oct25`): 32 users with a prompt of 128. Modes are those of the
 first table: `accuracy` has all weights in bfp8 at HiFi2, `performance` those of gate and up in bfp4 at LoFi. The second table
 does not say its mode; `performance` is the default of its models, but Falcon's, an older one, have one type of weights.
 """

@@ -20,6 +20,7 @@ from kernbench.workloads.config_json import read_config
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.step import Step, Types, make_step
+from kernbench.workloads.tensix.attention import deal
 from kernbench.workloads.tensix.checks import check_step, find_peak
 from kernbench.workloads.tensix.chip import choose_cores, list_links
 from kernbench.workloads.tensix.network import Fidelities
@@ -103,6 +104,28 @@ def test_one_program_of_all_layers_takes_the_time_of_its_parts(name):
         assert spans(every, section) == spans(one, section)
     assert spans(every, "layer 1") == spans(every, "layer 0")
     assert every.spans_fs[-1][1] == sum(end - start for start, end in every.spans_fs)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "batch", "context", "parts"),
+    [
+        ("llama", "wormhole_n150", 1, 300, 10),
+        ("llama", "blackhole_p150", 2, 512, 16),
+        ("windows", "wormhole_n150", 1, 100, 2),
+        ("more heads of queries than a tile has rows", "wormhole_n150", 2, 200, 7),
+    ],
+)
+def test_cores_share_the_context_of_few_units(name, machine, batch, context, parts):
+    network = network_of(NETWORKS[name])
+    ran = run(network, step_of(network, batch, context), machine, numbers=True)
+    (part,) = ran.network.step.parts
+    sizes = ran.network.find_sizes(network.layer_kinds[0])
+    dealt = deal(sizes, ran.network.chip.every_core())
+    assert max(one.collects for one in dealt.values()) == parts
+    assert sum(one.tiles for one in dealt.values()) == sizes.context_tiles * sizes.keys * sizes.subs * part.count
+    wanted = decode(network, Numbers(), list_ids(batch, network.vocabulary), context)
+    assert not ran.told
+    assert correlation(logits_of(ran, batch), wanted) >= LEAST
 
 
 def test_times_are_those_of_a_run_with_numbers():
