@@ -20,6 +20,7 @@ _DOES = {
     "attention": ("attention", "kv_b"),
     "o": ("o",),
     "gate, up": ("gate", "up"),
+    "gate": ("gate",),
     "up": ("up",),
     "down": ("down",),
     "router": ("router", "shared_router"),
