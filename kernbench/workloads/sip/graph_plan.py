@@ -87,7 +87,8 @@ def find_engine(machine: Machine, dtype: str) -> Engine:
         1 / figures["ucie.byte"],
         burst,
         figures["pe_math.element_32"],
-        *(round(one + figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]) for one in trips_fs),
+        trips_fs[0],
+        trips_fs[1],
         tile,
         int(figures["pe.scratch_bytes"]),
         pes,
@@ -97,9 +98,10 @@ def find_engine(machine: Machine, dtype: str) -> Engine:
 
 def _trip_fs(machine: Machine, cube: int, nbytes: int) -> int:
     """The time of a read of a memory of a cube by a PE of the first."""
-    places = machine.places
+    places, figures = machine.places, machine.figures
     route = machine.routing.route(places.pe(0, 0, 0).dma, places.hbm(0, cube, 0), Intent.PE_DMA, RouteKind.READ)
-    return find_uncontended_latency(machine, route, nbytes).total_fs
+    before = figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]
+    return round(find_uncontended_latency(machine, route, nbytes).total_fs + before)
 
 
 class Planner:
