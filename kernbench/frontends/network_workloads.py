@@ -233,7 +233,7 @@ class NetworkWorkload(OfFile):
         (ran,) = self.ran
         spans = time_marks(ran.marks, ran.launches, session.op_issue_fs, session.op_end_fs)
         quiet = is_quiet(session, [ran.launches[0][at] for at in ran.alone])
-        inexact = list_inexact(step, session.machine, quiet=quiet)
+        inexact = list_inexact(session.machine, quiet=quiet, replicas=step.replicas)
         told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact)
         return replace(result, network={**told, **tell_energy(result, told, ran), "choices": list(decided.told)})
 
