@@ -6,6 +6,8 @@ the package in a checkout or in `kernbench/_library/<kind>` in a wheel.
 
 from __future__ import annotations
 
+import hashlib
+from functools import cache
 from pathlib import Path
 
 from kernbench.characters import check_characters
@@ -30,6 +32,8 @@ CODE = (
     "benches/triton",
     "models",
 )  # the folders that hold Python files
+NOT_IN_RESULTS = {"api", "cli", "notebook.py", "report", "sweep", "web"}  # what no figure depends on
+_SHIPPED = "_library"  # a wheel's benches, sheets and machines, which have digests of their own
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -141,3 +145,16 @@ _SINGULAR = {
     "benches/pto": "bench of task graphs",
     "benches/workloads": "network",
 }
+
+
+@cache
+def code_digest() -> str:
+    """The digest of the sources that figures depend on: one for a checkout and the wheel that was built from it."""
+    package = _PACKAGE
+    sources = [*package.rglob("*.py"), *(package.parent / "kernels_jit").rglob("*.py")]
+    digest = hashlib.sha256()
+    for path in sorted(sources):
+        if path.is_relative_to(package) and path.relative_to(package).parts[0] in {*NOT_IN_RESULTS, _SHIPPED}:
+            continue
+        digest.update(f"{path.relative_to(package.parent).as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()

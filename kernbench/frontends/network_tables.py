@@ -24,11 +24,10 @@ def network_tables(result: RunResult) -> list[TextTable]:
     """As of `Workload.tables`."""
     told = result.network
     assert told is not None
-    return [
-        _answer(told, result),
-        _operators(told["operators"], told["step_ns"]),
-        list_not_modelled(told["not_modelled"]),
-    ]
+    tables = [_answer(told, result), _operators(told["operators"], told["step_ns"])]
+    if told.get("choices"):
+        tables.append(_choices(told["choices"]))
+    return [*tables, list_not_modelled(told["not_modelled"])]
 
 
 def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
@@ -117,6 +116,27 @@ def _first(rows: Sequence[Mapping[str, Any]], i: int) -> str:
     """The part of a row, where another begins."""
     section = rows[i]["section"]
     return "" if i and rows[i - 1]["section"] == section else section
+
+
+def _choices(rows: Sequence[Mapping[str, Any]]) -> TextTable:
+    """A line for each choice: what was chosen, of how many candidates, how many of them ran, and their times alone."""
+
+    def tell(row: Mapping[str, Any], name: str) -> str:
+        return "" if row["fixed"] else f"{row[name] / 1e3:,.3f}"
+
+    tried = [[one for one in row.get("candidates", ()) if one["ns"] is not None] for row in rows]
+    return TextTable(
+        [
+            Column("choice", [row["choice"] for row in rows]),
+            Column("chosen", [row["chosen"] for row in rows], right=True),
+            Column("of", ["fixed" if row["fixed"] else f"{len(row['candidates'])}" for row in rows], right=True),
+            Column(
+                "ran", ["" if row["fixed"] else f"{len(ran)}" for row, ran in zip(rows, tried, strict=True)], right=True
+            ),
+            Column("us alone", [tell(row, "ns") for row in rows], right=True),
+            Column("usual", [tell(row, "usual_ns") for row in rows], right=True),
+        ]
+    )
 
 
 def list_not_modelled(lines: Sequence[str]) -> TextTable:

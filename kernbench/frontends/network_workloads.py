@@ -49,7 +49,7 @@ Parameters:
     mlp_math_fidelity: on such chips, phases of the products with the first matrices of an MLP; empty: math_fidelity
     layers: kinds simulates one layer of each kind, all every layer
     ranks: equal simulates ranks that do the same between collectives once, all each of them
-    choices: tilings and placements, such as x=2,down=16x1
+    choices: tilings and placements that are fixed, such as x=2,down=16x1; the others are chosen
 """
 
 
@@ -170,6 +170,7 @@ class NetworkWorkload(OfFile):
 
     def _prepare(self, request: Request, *, again: bool = False) -> Prepared:
         from kernbench.frontends.bench_runs import make_result, prepare_machine
+        from kernbench.frontends.network_choices import decide
         from kernbench.frontends.network_points import find_rerun
         from kernbench.runs.run import run_kernels
         from kernbench.workloads.memory import check_memory
@@ -206,13 +207,20 @@ class NetworkWorkload(OfFile):
         memory = check_memory(network, step, peak.held)
         check_scratch(network, step, machine.places.pes_per_cube, int(machine.figures["pe.scratch_bytes"]))
         plan, places = Plan(network, given["layers"] == "all"), machine.places
-        read_choices(str(given["choices"]), self.name, places.cubes_per_sip, places.pes_per_cube)
-        run = find_rerun(self, request, given) if again else None
-        run = run or partial(run_kernels, self.of, machine, range(step.ranks), given, options)
-        tell = partial(self._tell, plan, step, memory, peak)
-        return Prepared(self, machine, lambda: tell(make_result(self, request, machine, run)))
+        fixed = read_choices(str(given["choices"]), self.name, places.cubes_per_sip, places.pes_per_cube)
 
-    def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, result: RunResult) -> RunResult:
+        def run() -> RunResult:
+            options.stage("choosing tilings")
+            decided = decide(machine, network, step, fixed)
+            chosen = {**given, "choices": decided.text}
+            rerun = find_rerun(self, request, chosen) if again else None
+            simulate = rerun or partial(run_kernels, self.of, machine, range(step.ranks), chosen, options)
+            found = replace(make_result(self, request, machine, simulate), parameters=given)
+            return self._tell(plan, step, memory, peak, decided, found)
+
+        return Prepared(self, machine, run)
+
+    def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, decided: Any, result: RunResult) -> RunResult:
         """The result with the answer for the network."""
         from kernbench.frontends.network_energy import tell_energy
         from kernbench.workloads.answer import tell_step
@@ -225,7 +233,7 @@ class NetworkWorkload(OfFile):
         quiet = is_quiet(session, [ran.launches[0][at] for at in ran.alone])
         inexact = list_inexact(step, session.machine, quiet=quiet)
         told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact)
-        return replace(result, network={**told, **tell_energy(result, told, ran)})
+        return replace(result, network={**told, **tell_energy(result, told, ran), "choices": list(decided.told)})
 
     def tables(self, result: RunResult) -> list[TextTable]:
         """As of `Workload`."""

@@ -1,7 +1,8 @@
 """The compile cache: one file of arrays for each machine, under a hash of everything that it was compiled from.
 
-A file begins with a digest of its key and its arrays, so a file that is damaged, or is under another key, counts as missing;
+A file begins with a digest of its key and its content, so a file that is damaged, or is under another key, counts as missing;
 so does one that others could have written. If the directory cannot be written, machines are compiled again in each process.
+What else is kept from run to run, such as choices of networks, is kept by the same functions.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from kernels_jit.compile.ownership import find_stranger, make_private
 from kernels_jit.layout.machine_tables import Stations
 
 SUFFIX = ".machine"
+SUFFIXES = (SUFFIX, ".choices")
 DIGEST_BYTES = 32
 PRIVATE = 0o600  # a file that others may write counts as missing
 MOST_FILES, MOST_BYTES = 512, 1 << 28  # that are kept; a sweep over topologies makes a file for each, of up to some MB
@@ -54,55 +56,65 @@ _PROVENANCE_ARRAYS = tuple(f.name for f in fields(Provenance) if f.type == "np.n
 _TERMINALS = "terminals"
 
 
-def directory() -> Path:
-    """Where machines are kept: `$KERNBENCH_CACHE/machines`, else `~/.cache/kernbench/machines`."""
+def directory(kind: str = "machines") -> Path:
+    """Where machines, or another kind, are kept: `$KERNBENCH_CACHE/machines`, else `~/.cache/kernbench/machines`."""
     if chosen := os.environ.get("KERNBENCH_CACHE"):
-        return Path(chosen) / "machines"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernbench" / "machines"
+        return Path(chosen) / kind
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernbench" / kind
 
 
 def load_compiled(key: str) -> Machine | None:
     """The machine kept under a key, or None."""
-    path = directory() / f"{key}{SUFFIX}"
-    try:
-        if find_stranger(path):
-            return None
-        content = path.read_bytes()
-        os.utime(path)
-    except OSError:
+    content = load_kept(directory() / f"{key}{SUFFIX}")
+    if content is None:
         return None
-    digest, arrays = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
-    if digest != _digest(key, arrays):
-        return None
-    with np.load(BytesIO(arrays), allow_pickle=False) as kept:
+    with np.load(BytesIO(content), allow_pickle=False) as kept:
         return _unpack({name: kept[name] for name in kept.files})
 
 
 def save_compiled(key: str, machine: Machine) -> None:
-    """Write the file of a machine, atomically; do nothing if the directory cannot be written. Now and then old files go."""
-    folder = directory()
+    """Write the file of a machine, as `save_kept`."""
+    arrays = BytesIO()
+    np.savez(arrays, **_pack(machine))
+    save_kept(directory() / f"{key}{SUFFIX}", arrays.getvalue())
+
+
+def load_kept(path: Path) -> bytes | None:
+    """What a file was saved with; None for one that is missing, damaged, moved, or that others could have written."""
+    try:
+        if find_stranger(path):
+            return None
+        found = path.read_bytes()
+        os.utime(path)
+    except OSError:
+        return None
+    digest, content = found[:DIGEST_BYTES], found[DIGEST_BYTES:]
+    return content if digest == _digest(path.stem, content) else None
+
+
+def save_kept(path: Path, content: bytes) -> None:
+    """Write a file, atomically; do nothing if the directory cannot be written. Now and then old files go."""
+    folder = path.parent
     try:
         make_private(folder)
-        arrays = BytesIO()
-        np.savez(arrays, **_pack(machine))
         with unfinished_file(folder, mode=PRIVATE) as unfinished:
-            unfinished.write_bytes(_digest(key, arrays.getvalue()) + arrays.getbuffer())
-            os.replace(unfinished, folder / f"{key}{SUFFIX}")
+            unfinished.write_bytes(_digest(path.stem, content) + content)
+            os.replace(unfinished, path)
         if next(_written) % PRUNED_EVERY == 0:
             _prune(folder)
     except OSError:
         return
 
 
-def _digest(key: str, arrays: bytes) -> bytes:
-    return hashlib.sha256(f"{key}\n".encode() + arrays).digest()
+def _digest(key: str, content: bytes) -> bytes:
+    return hashlib.sha256(f"{key}\n".encode() + content).digest()
 
 
 def _prune(folder: Path) -> None:
     """Remove the files that were not used for longest, if there are too many: half of them stay."""
     remove_abandoned(folder)
     with os.scandir(folder) as entries:
-        kept = [(entry.stat(), entry.path) for entry in entries if entry.name.endswith(SUFFIX)]
+        kept = [(entry.stat(), entry.path) for entry in entries if entry.name.endswith(SUFFIXES)]
     if len(kept) <= MOST_FILES and sum(found.st_size for found, _ in kept) <= MOST_BYTES:
         return
     kept.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, suggest
 from kernbench.frontends.frontend import Workload
-from kernbench.library import is_path
+from kernbench.library import code_digest, is_path
 from kernbench.modes import SWEEP_MODES, Mode, check_mode
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.points import Points, SweepContext, make_points
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
-NOT_IN_RESULTS = {"api", "cli", "notebook.py", "report", "sweep", "web"}  # what no figure depends on
-SHIPPED = "_library"  # a wheel's benches, sheets and machines; digests of their own name those that a sweep uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +203,6 @@ def _sheet_files(grid: Grid) -> list[Path]:
     chosen = [str(value) for axis in grid.axes if axis.name.startswith(f"{TOPOLOGY}parts.") for value in axis.values]
     by_path = [file for value in chosen if is_path(value) for file in (Path(value), Path(value).with_suffix(".py"))]
     return [*model_files(), *sorted({file for file in by_path if file.is_file()})] if chosen else []
-
-
-@cache
-def code_digest() -> str:
-    """The digest of the sources that figures depend on: one for a checkout and the wheel that was built from it."""
-    package = Path(__file__).resolve().parents[1]
-    sources = [*package.rglob("*.py"), *(package.parent / "kernels_jit").rglob("*.py")]
-    digest = hashlib.sha256()
-    for path in sorted(sources):
-        if path.is_relative_to(package) and path.relative_to(package).parts[0] in {*NOT_IN_RESULTS, SHIPPED}:
-            continue
-        digest.update(f"{path.relative_to(package.parent).as_posix()}\n".encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _parameter_problems(grid: Grid, workload: Workload) -> Iterator[str]:

@@ -82,7 +82,7 @@ def test_nothing_half_written_stays(folder, monkeypatch):
     def full(*_, **__):
         raise OSError("disk full")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(os, "replace", full)
     compile_cache.save_compiled("k", _tiny())
     assert list(folder.iterdir()) == []
 

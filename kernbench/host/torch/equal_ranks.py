@@ -10,7 +10,7 @@ SIPs. Launches are the same if kernels, PEs and plain arguments are, and tensors
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -68,6 +68,11 @@ class EqualRanks:
             self.launches[sip] += found
         self._held = {sip: [] for sip in self._held}
         self._meet()
+
+    def issue_some(self, sip: int, kernels: Container[str]) -> list[Launch]:
+        """Launch what is held of one SIP and of some kernels; the rest is dropped. Errors: as `Runtime.launch`."""
+        held, self._held[sip] = self._held[sip], []
+        return [self._runtime.launch(one.message, one.kernel) for one in held if one.message.kernel_ref in kernels]
 
     def note(self, launches: list[Launch]) -> None:
         """Note the launches of a collective, and let the hosts meet behind it."""

@@ -40,15 +40,29 @@ class AttentionBlock:
         self.qkv = Projection(rank, place, parts, self.norm)
         own_bias = heads.out_bias and rank.index == 0  # the sum over ranks takes it once
         self.out = Projection(rank, place, [Part("o", d, queries, slice(None), own, own_bias)])
-        self.rows = rank.activation("qkv", self.qkv.rows, over(rank.choices.qkv))
+        self._place_rows()
         self._prepare(kind)
 
     def _prepare(self, kind: LayerKind) -> None:
         """Make what attention alone needs: the cache, tables, and where its results lie."""
-        rank, e = self.rank, self.heads.size
-        a = self.sizes = find_sizes(rank, self.heads, kind)
+        rank = self.rank
+        self.sizes = find_sizes(rank, self.heads, kind)
         self.cache = tuple(self._cache(name) for name in ("keys", "values"))
         self.tables = self._tables()
+        self._place_results()
+        self.rows_in_cubes = rank.activation("qkv_in_cubes", self.qkv.rows, IN_CUBES)
+        self.attended = rank.activation("attended", self.out.features, IN_CUBES)
+
+    def make_room(self) -> None:
+        """Make the tensors again whose places are chosen."""
+        self._place_rows()
+        self._place_results()
+
+    def _place_rows(self) -> None:
+        self.rows = self.rank.activation("qkv", self.qkv.rows, over(self.rank.choices.qkv))
+
+    def _place_results(self) -> None:
+        rank, a, e = self.rank, self.sizes, self.heads.size
         held = over(rank.choices.units)
         self.units = rank.torch.empty(
             (a.pairs * a.splits, a.group * e), rank.dtype, OVER_PES if a.splits > 1 else held, "units"
@@ -59,8 +73,6 @@ class AttentionBlock:
             shape = (a.pairs * a.splits, a.group)
             self.parts = tuple(rank.torch.empty(shape, "f32", OVER_PES, name) for name in ("largest", "total"))  # type: ignore[assignment]
             self.merged = rank.torch.empty((a.pairs, a.group * e), rank.dtype, held, "merged")
-        self.rows_in_cubes = rank.activation("qkv_in_cubes", self.qkv.rows, IN_CUBES)
-        self.attended = rank.activation("attended", self.out.features, IN_CUBES)
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
         """y = residual + attention of x."""
@@ -116,16 +128,20 @@ class MlpBlock:
     def __init__(self, rank: Rank, place: str) -> None:
         network, d = rank.network, rank.network.hidden
         mlp, own = network.mlp, rank.share(network.mlp.inner)
-        self.rank, self.mlp = rank, mlp
+        self.rank, self.mlp, self.place = rank, mlp, place
         self.norm = rank.norm(place, "mlp_norm" if network.norms.per_layer > 1 else "input_norm")
         self.inputs = [
             Projection(rank, place, [Part(name, mlp.inner, d, own, bias=mlp.bias)], self.norm)
             for name in (("gate", "up") if mlp.gated else ("up",))
         ]
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Make the tensors, again or at first, whose places are chosen."""
+        rank, mlp = self.rank, self.mlp
         own_bias = mlp.bias and rank.index == 0
-        self.down = Projection(
-            rank, place, [Part("down", d, mlp.inner, slice(None), own, own_bias)], cut=rank.choices.down
-        )
+        part = Part("down", rank.network.hidden, mlp.inner, slice(None), rank.share(mlp.inner), own_bias)
+        self.down = Projection(rank, self.place, [part], cut=rank.choices.down)
         self.inner = rank.read_by_products("inner", self.inputs[0].rows, over(rank.choices.inner))
 
     def launch(self, x: Tensor, y: Tensor, residual: Tensor | int) -> None:
