@@ -31,7 +31,7 @@ def tell_energy(result: RunResult, step: Mapping[str, Any], ran: Ran) -> dict[st
     by_launch = dict(zip(map(id, result.launches), sum_by_launch(energy.rows, result.launches), strict=True))
     each = [sum(by_launch[id(one)] for own in ran.launches for one in own[mark.first : mark.end]) for mark in ran.marks]
     operators = zip(each, step["operators"], strict=True)
-    dynamic = step["replicas"] * sum(aj * operator["times"] for aj, operator in operators)
+    dynamic = step["replicas"] * step["micro_batches"] * sum(aj * operator["times"] for aj, operator in operators)
     static = static_aj(count_draws(energy.draws), step["step_fs"])
     tokens = step["tokens"] * step["replicas"]
     known = not energy.missing

@@ -24,7 +24,7 @@ def network_tables(result: RunResult) -> list[TextTable]:
     """As of `Workload.tables`."""
     told = result.network
     assert told is not None
-    tables = [_answer(told, result), _operators(told["operators"], told["step_ns"])]
+    tables = [_answer(told, result), _operators(told["operators"], _find_busy_ns(told))]
     if told.get("choices"):
         tables.append(_choices(told["choices"]))
     return [*tables, list_not_modelled(told["not_modelled"])]
@@ -45,6 +45,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
             f"{told['tokens_s']:,.1f} {unit}",
             f"{plural(told['sips'], told['place'])} in use",
         ),
+        *_pipeline(told["pipeline"]),
         *_routing(told["routing"]),
         *_energy(told),
         ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {say_least(told)}"),
@@ -57,6 +58,27 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
     ]
     return list_table(lines)
+
+
+def _find_busy_ns(told: Mapping[str, Any]) -> float:
+    """The time that operators share: of a pipeline that of one micro-batch, without sends."""
+    of_stages = told["pipeline"]
+    return of_stages["latency_ns"] - (of_stages["stages"] - 1) * of_stages["send_ns"] if of_stages else told["step_ns"]
+
+
+def _pipeline(told: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    """The stages of a pipeline; no line without one."""
+    if told is None:
+        return []
+    idle = f"stages idle {told['idle']:.1%}"
+    count = told["micro_batches"]
+    batches = f"{count:,} micro-batch" + ("" if count == 1 else "es")
+    send = f"sends of {told['send_ns'] / 1e3:,.3f} us"
+    slowest = f"slowest stage {told['slowest_stage_ns'] / 1e6:,.4f} ms"
+    return [
+        ("latency", f"{told['latency_ns'] / 1e6:,.4f} ms", f"of a micro-batch through {told['stages']} stages, {send}"),
+        ("pipeline", batches, f"{slowest}; {idle}"),
+    ]
 
 
 def _routing(told: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:

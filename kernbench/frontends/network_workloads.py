@@ -39,6 +39,8 @@ Parameters:
     chunk: of chunked, new tokens of the prompt
     tp: SIPs that share the matrices of a layer (tensor parallelism)
     ep: SIPs that share the experts, each with sequences of its own (expert parallelism)
+    pp: stages of SIPs that have some of the layers each (pipeline parallelism)
+    micro: micro-batches of such a pipeline; 0: as many as stages, or the next fewer that divide the batch
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
     weights: type of the weights; empty: that of the config, on chips of family tensix bfp8
@@ -158,6 +160,8 @@ class NetworkWorkload(OfFile):
             replicas=given["dp"],
             routing=given["routing"],
             expert_ranks=given["ep"],
+            stages=given["pp"],
+            micro_batches=given["micro"],
         )
 
     def prepare(self, request: Request) -> Prepared:
@@ -227,6 +231,7 @@ class NetworkWorkload(OfFile):
         from kernbench.frontends.network_energy import tell_energy
         from kernbench.workloads.answer import tell_step
         from kernbench.workloads.sip.answer import list_inexact, time_marks
+        from kernbench.workloads.sip.border import time_send
         from kernbench.workloads.sip.quiet import is_quiet
 
         session = result.device.session
@@ -234,7 +239,8 @@ class NetworkWorkload(OfFile):
         spans = time_marks(ran.marks, ran.launches, session.op_issue_fs, session.op_end_fs)
         quiet = is_quiet(session, [ran.launches[0][at] for at in ran.alone])
         inexact = list_inexact(session.machine, quiet=quiet, replicas=step.replicas)
-        told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact)
+        send_fs = time_send(session.machine, plan.network, step) if step.stages > 1 else 0
+        told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact, send_fs)
         return replace(result, network={**told, **tell_energy(result, told, ran), "choices": list(decided.told)})
 
     def tables(self, result: RunResult) -> list[TextTable]:

@@ -17,6 +17,8 @@ PARAMETERS: dict[str, str | int] = {
     "chunk": 512,
     "tp": 1,
     "ep": 1,
+    "pp": 1,
+    "micro": 0,
     "dp": 1,
     "routing": "uniform",
     "weights": "",

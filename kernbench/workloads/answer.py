@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kernbench.units import FS_PER_NS
 from kernbench.workloads.memory import Memory
 from kernbench.workloads.operators import Operator, list_operators, sum_least
+from kernbench.workloads.pipeline import tell_pipeline, time_layers
 from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.routing import SKEW, tell_routing
 from kernbench.workloads.step import Step
@@ -51,8 +52,12 @@ def tell_step(
     marks: Sequence[Mark],
     spans_fs: Sequence[tuple[int, int]],
     inexact: Sequence[str],
+    send_fs: int = 0,
 ) -> dict[str, Any]:
-    """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind."""
+    """The answer in JSON's types; `spans_fs` is the start and end of each mark. A layer counts for all of its kind.
+
+    `send_fs` is the time of a send between stages of a pipeline.
+    """
     network = plan.network
     together = step.expert_ranks
     routed = tell_routing(network.experts, together * step.tokens, step.routing) if network.experts else None
@@ -71,8 +76,14 @@ def tell_step(
         for mark, span in zip(marks, spans_fs, strict=True)
     ]
     total_fs = sum(row["times"] * (row["end_fs"] - row["start_fs"]) for row in rows)
+    pipeline, together = None, together * step.micro_batches
+    if step.stages > 1:
+        timed = time_layers(rows, plan.list_sections(), send_fs)
+        pipeline = tell_pipeline(timed, step.stages, step.micro_batches, again=step.phase == "decode")
+        total_fs = pipeline.pop("step_fs")
     whole = sum_least(least)
     least_fs = max(whole.flops / peak.flops_fs, whole.bytes / peak.bytes_fs) / step.tensor
+    least_fs *= step.micro_batches / step.stages
     step_ns = total_fs / FS_PER_NS
     return {
         "name": network.name,
@@ -85,7 +96,9 @@ def tell_step(
         "routing": routed,
         "types": asdict(step.types),
         "tensor": step.tensor,
-        "expert_ranks": together,
+        "expert_ranks": step.expert_ranks,
+        "micro_batches": step.micro_batches,
+        "pipeline": pipeline,
         "replicas": step.replicas,
         "sips": step.sips,
         "memory_bytes": {"weights": memory.weights, "cache": memory.cache, "activations": memory.activations},
@@ -103,7 +116,13 @@ def tell_step(
         "least_bytes": together * whole.bytes,
         "share_of_least": least_fs / total_fs,
         "operators": rows,
-        "not_modelled": [*network.not_modelled, *NOT_MODELLED, *([SKEW] if routed else []), *inexact],
+        "not_modelled": [
+            *network.not_modelled,
+            *NOT_MODELLED,
+            *([SKEW] if routed else []),
+            *inexact,
+            *_list_of_stages(step),
+        ],
     }
 
 
@@ -129,3 +148,9 @@ def _tell_operator(
         "bound": bound,
         "share_of_peak": needs[bound] / fs if bound else None,
     }
+
+
+def _list_of_stages(step: Step) -> list[str]:
+    return (
+        ["the energy of sends between stages, and what several of them take from each other"] if step.stages > 1 else []
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -9,7 +11,7 @@ from kernbench.dtypes import stored_bytes
 from kernbench.errors import InputError
 from kernbench.workloads.architecture import Architecture, Heads, LayerKind
 from kernbench.workloads.operators import FIRST_OF_MLP
-from kernbench.workloads.step import Step, check_ranks
+from kernbench.workloads.step import Step, check_ranks, list_stages
 from kernbench.workloads.weights import Weight, list_ends, list_layer
 
 _TABLES = ("embedding", "positions", "token_types", "class_token")  # read by rows, in the type of activations
@@ -33,36 +35,57 @@ class Memory:
 
 
 def find_memory(network: Architecture, step: Step) -> Memory:
-    """What a step needs on the first SIP of a replica, which holds most.
+    """What a step needs on a SIP of the stage that needs most; of its ranks the first holds most.
 
     Ranks share matrices by heads, inner features or rows of the vocabulary. What they cannot share each has: norms, tables,
     routers, and heads of keys and values where they are fewer than ranks. A matrix that is tied to the embedding is there
     beside it, as it lies otherwise. Vectors count once, though each cube has a copy.
     """
-    layers = network.count_kinds().items()
-    weights = sum(times * _count_layer(network, step, kind) for kind, times in layers) + _count_ends(network, step)
+    widest = max(3 * network.hidden, 2 * network.mlp.inner // step.tensor)
+    activations = (2 * network.hidden + widest) * step.tokens * stored_bytes(step.types.activations)
+    ends = _list_ends(network)
+    stages = list_stages(network.layers, step.stages)
+    found = [
+        (
+            sum(_count(network, step, weight) for weight in _list_weights(network, layers, ends)),
+            _count_cache(network, step, [network.layer_kinds[at] for at in layers]),
+        )
+        for layers in stages
+    ]
+    weights, cache = max(found, key=sum)
+    return Memory(ceil(weights), ceil(cache), ceil(activations))
+
+
+def _list_weights(network: Architecture, layers: range, ends: Sequence[Weight]) -> Iterator[Weight]:
+    """The weights of a stage: tables are on the first, what else comes after the layers on the last."""
+    for at in layers:
+        yield from list_layer(network, network.layer_kinds[at])
+    for weight in ends:
+        if (layers.start == 0 and weight.name in _TABLES) or (
+            layers.stop == network.layers and weight.name not in _TABLES
+        ):
+            yield weight
+
+
+def _list_ends(network: Architecture) -> list[Weight]:
+    ends = list_ends(network)
+    if network.causal and network.tied:
+        ends.append(Weight("lm_head", network.hidden, network.vocabulary))
+    return ends
+
+
+def _count_cache(network: Architecture, step: Step, kinds: Sequence[LayerKind]) -> float:
+    """Bytes of the cache of some layers on a rank, of all micro-batches."""
+    if not network.causal:
+        return 0
     heads = network.attention
     shares = min(step.tensor, heads.keys) if isinstance(heads, Heads) else 1
     seen = sum(
         times * part.count * min(part.context, kind.window or part.context)
-        for kind, times in layers
+        for kind, times in Counter(kinds).items()
         for part in step.parts
     )
-    cache = seen * heads.cached // shares * stored_bytes(step.types.cache) if network.causal else 0
-    widest = max(3 * network.hidden, 2 * network.mlp.inner // step.tensor)
-    activations = (2 * network.hidden + widest) * step.tokens * stored_bytes(step.types.activations)
-    return Memory(ceil(weights), ceil(cache), ceil(activations))
-
-
-def _count_layer(network: Architecture, step: Step, kind: LayerKind) -> float:
-    return sum(_count(network, step, weight) for weight in list_layer(network, kind))
-
-
-def _count_ends(network: Architecture, step: Step) -> float:
-    ends = list_ends(network)
-    if network.causal and network.tied:
-        ends.append(Weight("lm_head", network.hidden, network.vocabulary))
-    return sum(_count(network, step, weight) for weight in ends)
+    return step.micro_batches * seen * heads.cached // shares * stored_bytes(step.types.cache)
 
 
 def _count(network: Architecture, step: Step, weight: Weight) -> float:
@@ -103,7 +126,7 @@ def check_memory(network: Architecture, step: Step, sip_bytes: int, place: str =
     more = next((ranks for ranks in several if _fits(network, step, ranks, sip_bytes)), None)
     remedy = f"tp={more} would fit" if more else "give types of fewer bits"
     if need.weights + need.activations < sip_bytes and step.phase == "decode":
-        most = (sip_bytes - need.weights - need.activations) * step.sequences // need.cache
+        most = (sip_bytes - need.weights - need.activations) * step.micro_batches * step.sequences // need.cache
         remedy += f", or batch={most}" if most else ""
     raise InputError(
         f"{network.name} needs {_gb(need.total)} on a {place} ({_gb(need.weights)} of weights, {_gb(need.cache)} of cache, "

@@ -34,3 +34,8 @@ class Plan:
     def count(self, kind: LayerKind) -> int:
         """How many layers one that is simulated counts for."""
         return 1 if self.every_layer else self.network.count_kinds()[kind]
+
+    def list_sections(self) -> list[str]:
+        """The section simulated for each layer of the network, in order."""
+        kinds = self.network.layer_kinds
+        return [f"layer {at if self.every_layer else kinds.index(kind)}" for at, kind in enumerate(kinds)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from kernbench.dtypes import canonical_stored
@@ -58,16 +59,18 @@ class Step:
     replicas: int = 1
     routing: str = "uniform"  # the rule by which tokens take experts
     expert_ranks: int = 1
+    stages: int = 1  # of a pipeline, each with such ranks and some of the layers
+    micro_batches: int = 1  # that pass the stages; the parts are those of one
 
     @property
     def ranks(self) -> int:
-        """SIPs of a replica."""
+        """SIPs of a stage."""
         return self.tensor * self.expert_ranks
 
     @property
     def sips(self) -> int:
         """SIPs of all replicas."""
-        return self.ranks * self.replicas
+        return self.ranks * self.stages * self.replicas
 
     @property
     def tokens(self) -> int:
@@ -93,23 +96,30 @@ def make_step(
     replicas: int = 1,
     routing: str = "uniform",
     expert_ranks: int = 1,
+    stages: int = 1,
+    micro_batches: int = 0,
 ) -> Step:
     """A step of a phase. Errors: InputError for what the network has not, or sizes that do not divide.
 
     Decode takes a token of each of `batch` sequences, with `context` tokens to attend to. Prefill takes `prompt` tokens of
     each. Chunked prefill takes the last `chunk` tokens of one prompt, and a token of each of `batch` sequences beside it.
+    `batch` is that of all ranks and micro-batches; without their number there are as many as stages, or the next fewer that
+    divide it.
     """
     name = network.name
     if phase not in PHASES:
         raise InputError(f"{name} got phase={shorten(repr(phase))}{suggest(phase, PHASES)}")
     if not network.causal and phase != "prefill":
         raise InputError(f"{name} is an encoder, which has no {phase}; give phase=prefill")
-    given = {"batch": batch, "prompt": prompt, "context": context, "tp": tensor, "dp": replicas, "ep": expert_ranks}
+    given = {"batch": batch, "prompt": prompt, "context": context, "tp": tensor, "dp": replicas}
+    given |= {"ep": expert_ranks, "pp": stages}
     for key, value in given.items():
         if value < 1:
             raise InputError(f"{name} got {key}={value}; give 1 or more")
     check_expert_ranks(network, tensor, expert_ranks, batch)
     batch //= expert_ranks
+    micro_batches = find_micro_batches(network, phase, batch, stages, micro_batches)
+    batch //= micro_batches
     if network.patches:
         prompt = network.patches.tokens
     parts = {
@@ -125,7 +135,7 @@ def make_step(
     check_ranks(network, tensor)
     if routing not in ROUTINGS:
         raise InputError(f"{name} got routing={shorten(repr(routing))}{suggest(routing, ROUTINGS)}")
-    return Step(phase, parts, types, tensor, replicas, routing, expert_ranks)
+    return Step(phase, parts, types, tensor, replicas, routing, expert_ranks, stages, micro_batches)
 
 
 def check_ranks(network: Architecture, tensor: int) -> None:
@@ -162,12 +172,35 @@ def check_expert_ranks(network: Architecture, tensor: int, expert_ranks: int, ba
         raise InputError(f"{name} got batch={batch}, which ep={ep} ranks cannot share; give a multiple of {ep}")
 
 
+def find_micro_batches(network: Architecture, phase: str, batch: int, stages: int, asked: int) -> int:
+    """The micro-batches of a pipeline, of `batch` sequences of a rank. Errors: InputError."""
+    name = network.name
+    if stages > network.layers:
+        raise InputError(
+            f"{name} has {network.layers} layers, too few for pp={stages} stages; give at most {network.layers}"
+        )
+    if asked < 0 or (asked > 1 and (stages == 1 or phase == "chunked")):
+        raise InputError(
+            f"{name} got micro={asked}; micro-batches are of decode and prefill on the stages of a pipeline, such as pp=2"
+        )
+    if asked and batch % asked:
+        raise InputError(f"{name} got micro={asked}, which does not divide {batch} sequences of a rank; give a divisor")
+    usual = 1 if phase == "chunked" else min(stages, batch)
+    return asked or next(count for count in range(usual, 0, -1) if batch % count == 0)
+
+
+def list_stages(layers: int, stages: int) -> list[range]:
+    """The layers of each stage, in order; their numbers differ by one at most."""
+    ends = [stage * layers // stages for stage in range(stages + 1)]
+    return [range(first, end) for first, end in itertools.pairwise(ends)]
+
+
 def check_sips(network: Architecture, step: Step, machine: str, sips: int) -> None:
     """Check that a machine has the SIPs that a step takes. Errors: InputError."""
     if step.sips <= sips:
         return
-    asked = {"tp": step.tensor, "ep": step.expert_ranks, "dp": step.replicas}
-    *others, last = [f"{name}={count}" for name, count in asked.items() if name != "ep" or count > 1]
+    asked = {"tp": step.tensor, "pp": step.stages, "ep": step.expert_ranks, "dp": step.replicas}
+    *others, last = [f"{name}={count}" for name, count in asked.items() if name in ("tp", "dp") or count > 1]
     raise InputError(
         f"{network.name} got {', '.join(others)} and {last}, which take {step.sips} SIPs, and {machine} has {sips}; give "
         f"fewer, or --set topology.sips.count={step.sips}"

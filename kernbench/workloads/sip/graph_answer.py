@@ -42,6 +42,7 @@ def tell_graph(
         "fused": dict(graph.fused),
         "tensor": 1,
         "replicas": 1,
+        "micro_batches": 1,
         "memory_bytes": dict(held),
         "sip_bytes": peak.held,
         "peak_tflops": peak.flops_fs * TFLOPS_PER_FLOP_FS,

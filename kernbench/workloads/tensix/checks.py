@@ -59,6 +59,7 @@ def check_step(network: Architecture, step: Step) -> None:
         and heads.size % SIDE != 0,
         f"tp={step.tensor} and dp={step.replicas}": step.tensor * step.replicas > 1,
         f"ep={step.expert_ranks}": step.expert_ranks > 1,
+        f"pp={step.stages}": step.stages > 1,
     }
     found = [what for what, is_so in lacks.items() if is_so]
     if found:
