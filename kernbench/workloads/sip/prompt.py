@@ -35,7 +35,10 @@ class PromptDecoder(Decoder):
         return PromptRank(torch, network, step, index, numbers)
 
     def _prepare_ends(self) -> None:
-        rank, step, d = self.rank, self.rank.step, self.rank.network.hidden
+        rank, step, network = self.rank, self.rank.step, self.rank.network
+        d = network.hidden
+        self.table = self._table("embedding", network.vocabulary)
+        self.places = self._table("positions", network.positions) if network.positions else 0
         self.token_rows = rank.torch.empty((rank.tokens, d), rank.dtype, OVER_PES, "token_rows")
         self.token_columns = rank.activation("token_columns", d)
         widths = dict.fromkeys(panel.width for panel in rank.panels)
@@ -69,9 +72,23 @@ class PromptDecoder(Decoder):
             tables.append(self.places)
             ids.append(list_positions(rank.step))
         panels, d = flat(rank.panels), network.hidden
-        rows = (self.token_rows, self.token_columns, panels, tuple(map(tuple, ids)), d, rank.dtype)
+        rows = (
+            self.token_rows,
+            self.token_columns,
+            panels,
+            tuple(map(tuple, ids)),
+            d,
+            network.embedding_scale,
+            rank.dtype,
+        )
         rank.torch.launch("gather", gather, tuple(tables), *rows)
         rank.torch.launch("arrange", arrange, self.token_columns, self.identities, self.x, rank.pieces(d))
+
+    def _output(self) -> None:
+        with self.last.operator("lm_head"):
+            self._read_last()
+            cap = self.rank.network.soft_caps[1]
+            self.last.multiply("lm_head", self.read, [self.head], self.logits, soft_cap=cap)
 
     def _read_last(self) -> None:
         panels, matrices = zip(*self.picks, strict=True)
