@@ -74,6 +74,43 @@ def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int,
     return cap(matrix(*head, network.vocabulary, d) @ x.T, network.soft_caps[1])
 
 
+def encode_text(network: Architecture, numbers: Numbers, ids: list[int], count: int) -> np.ndarray:
+    """float64[hidden, sequence]: what the pooler makes of the first token of each of `count` sentences."""
+    d, length = network.hidden, len(ids) // count
+
+    def table(name: str, rows: int) -> np.ndarray:
+        return numbers.matrix("start", name, rows, d).astype(np.float64)
+
+    x = table("embedding", network.vocabulary)[ids] + table("token_types", network.token_types)[0]
+    x = x + np.tile(table("positions", network.positions)[:length], (count, 1))
+    x = normal(network, numbers, "start", "embedding_norm", x)
+    for layer in range(network.layers):
+        place = str(layer)
+        x = x + attend_prompt(network, numbers, place, x, length, 0, None)
+        x = normal(network, numbers, place, "attention_after", x)
+        x = normal(network, numbers, place, "mlp_after", x + mlp(network, numbers, place, x))
+    return np.tanh(product(numbers, "end", "pooler", x[::length], d, True)).T
+
+
+def encode_images(network: Architecture, numbers: Numbers, count: int) -> np.ndarray:
+    """float64[class, image]: the scores of the classes of each of `count` images, by the class token before its patches."""
+    d, patches = network.hidden, network.patches
+    assert patches is not None
+    shape = (count, patches.tokens, patches.channels * patches.patch**2)
+    pixels = numbers.draw("start", "pixels", shape)[:, 1:].astype(np.float64)
+    x = np.stack([product(numbers, "start", "patches", image, d, True) for image in pixels])
+    token = np.broadcast_to(numbers.vector("start", "class_token", d), (count, 1, d))
+    x = np.concatenate([token, x], axis=1) + numbers.matrix("start", "positions", network.positions, d)
+    x = x.reshape(-1, d)
+    for layer in range(network.layers):
+        place = str(layer)
+        read = normal(network, numbers, place, "input_norm", x)
+        x = x + attend_prompt(network, numbers, place, read, patches.tokens, 0, None)
+        x = x + mlp(network, numbers, place, normal(network, numbers, place, "mlp_norm", x))
+    x = normal(network, numbers, "end", "final_norm", x[:: patches.tokens])
+    return product(numbers, "end", "classes", x, patches.classes, True).T
+
+
 def attend_prompt(
     network: Any, numbers: Numbers, place: str, x: np.ndarray, length: int, before: int, window: int | None
 ) -> np.ndarray:
@@ -96,8 +133,9 @@ def attend_prompt(
     keys, values = (np.repeat(y, h // k, axis=2) for y in (keys, values))
     scores = np.einsum("sqhe,sche->shqc", q, keys) / np.sqrt(e)
     scores = cap(scores, network.soft_caps[0])
-    ahead = np.arange(-kept, length)[None, :] - np.arange(length)[:, None]
-    scores[..., (ahead > 0) | (ahead <= -(window or kept + length))] = -np.inf
+    if network.causal:
+        ahead = np.arange(-kept, length)[None, :] - np.arange(length)[:, None]
+        scores[..., (ahead > 0) | (ahead <= -(window or kept + length))] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     out = np.einsum("shqc,sche->sqhe", weights, values).reshape(len(x), h * e)

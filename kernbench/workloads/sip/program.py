@@ -39,7 +39,6 @@ def check_lowered(network: Architecture, step: Step) -> None:
     """Check that a step has kernels. Errors: InputError that names what has none, and what would do."""
     name = network.name
     lacks = {
-        "bidirectional attention": not network.causal,
         f"phase={step.phase} of experts": network.experts is not None and step.phase != "decode",
         f"phase={step.phase} of latent attention": not isinstance(network.attention, Heads) and step.phase != "decode",
     }
@@ -228,9 +227,16 @@ def make_decoder(
     choices: Choices = WITHOUT,
 ) -> Decoder:
     """The decoder of a rank for a step of its phase."""
+    from kernbench.workloads.sip.encoder import ImageEncoder, TextEncoder
     from kernbench.workloads.sip.prompt import PromptDecoder
 
-    kind = Decoder if step.phase == "decode" else PromptDecoder
+    network = plan.network
+    if network.patches:
+        kind = ImageEncoder
+    elif not network.causal:
+        kind = TextEncoder
+    else:
+        kind = Decoder if step.phase == "decode" else PromptDecoder
     return kind(torch, plan, step, index, numbers, known, choices)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -75,6 +75,19 @@ class PromptRank(Rank):
             return np.concatenate(pieces).reshape(array.shape[::-1])
 
         return self.torch.computed(array.shape[::-1], make, self.dtype, IN_CUBES, name)
+
+    def lay(self, name: str, features: int, make: Callable[[], np.ndarray], copies: Copies) -> Tensor:
+        """An activation of numbers that a function makes, (features, tokens), with its copies."""
+
+        def lay() -> np.ndarray:
+            array, room = make(), np.zeros(copies.columns * features, np.float32)
+            for panel in self.panels:
+                for copy in copies.list_all(panel):
+                    end = panel.first + panel.width
+                    room[copy.at(features) : copy.at(features, features)] = array[:, panel.first : end].ravel()
+            return room.reshape(copies.columns, features)
+
+        return self.torch.computed((copies.columns, features), lay, self.dtype, OVER_PES, name)
 
     def multiply(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from kernbench.workloads.sip.choices import WITHOUT, Choices, read_choices
 from kernbench.workloads.sip.program import Known, check_lowered, list_ids, make_decoder
 from kernbench.workloads.step import Step
 from tests.workloads.configs import CONFIGS, decoder, gpt2
-from tests.workloads.reference import decode, prefill
+from tests.workloads.reference import decode, encode_images, encode_text, prefill
 from tests.workloads.sip.steps import step_of, time_step
 
 SIZES = "64/2/4/2/16/128/256"
@@ -70,6 +69,10 @@ def refer(network: Architecture, numbers: Numbers, step: Step) -> list[tuple[Kno
 def refer_prompts(network: Architecture, numbers: Numbers, step: Step, ids: list[int]) -> Any:
     """The logits of prompts, and of the tokens beside them."""
     part = step.parts[0]
+    if network.patches:
+        return encode_images(network, numbers, step.sequences)
+    if not network.causal:
+        return encode_text(network, numbers, ids, step.sequences)
     new = part.count * part.tokens
     found = [prefill(network, numbers, ids[:new], part.count, part.before)]
     found += [decode(network, numbers, ids[new:], beside.context) for beside in step.parts[1:]]
@@ -88,7 +91,7 @@ def find_mismatches(
         known, logits = expected[of_experts]
         one = make_decoder(torch, Plan(network, every_layer=True), step, index, numbers, known, choices)
         one.launch()
-        part = -(-network.vocabulary // step.tensor)
+        part = -(-len(logits) // step.tensor)
         torch.expect(one.logits, logits[of_tensor * part : (of_tensor + 1) * part], tolerance)
 
     def run(torch: Any) -> None:
