@@ -52,7 +52,7 @@ def check_step(network: Architecture, step: Step) -> None:
         "latent attention": not isinstance(heads, Heads),
         "experts": network.experts is not None,
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
-        "soft caps of scores": bool(network.soft_caps),
+        "soft caps of scores": any(network.soft_caps),
         "learned positions": bool(network.positions),
         "norms of queries and keys": isinstance(heads, Heads) and heads.normalised,
         f"heads of {getattr(heads, 'size', 0)} elements, no whole tiles of {SIDE}": isinstance(heads, Heads)
