@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.dtypes import BLOCK_BITS, bits
-from kernbench.errors import InputError
+from kernbench.errors import InputError, shorten
 from kernbench.frontends import networks
 from kernbench.frontends.bench_workloads import BenchWorkload, refuse_bounds
 from kernbench.frontends.frontend import Name, Values, refuse_family
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
     from kernbench.workloads.sip.program import Ran
 
-CHIPS = "tensix"
+CHIPS, TASKS = "tensix", "ascend"
 MOST_TOKENS = 1 << 30  # of a sequence, where a network has no bound
 
 DOCS = """A step of the network.
@@ -123,7 +123,10 @@ class NetworkWorkload(OfFile):
         """As of `Workload`."""
         if family == CHIPS:
             return None
-        return refuse_family("networks", "sip", topology, family, f"{self.machine}, or a chip such as wormhole_n150")
+        machines = f"{self.machine}, or a chip such as wormhole_n150"
+        if family == TASKS:
+            return f"networks have no kernels yet for family {family!r}, which topology {shorten(topology)!r} is of; give {machines}"
+        return refuse_family("networks", "sip", topology, family, machines)
 
     def describe(self) -> Shown:
         """As of `Workload`."""
