@@ -125,7 +125,8 @@ class NetworkWorkload(OfFile):
             return None
         machines = f"{self.machine}, or a chip such as wormhole_n150"
         if family == TASKS:
-            return f"networks have no kernels yet for family {family!r}, which topology {shorten(topology)!r} is of; give {machines}"
+            own = f"family {family!r}, which topology {shorten(topology)!r} is of"
+            return f"networks have no kernels yet for {own}; give {machines}"
         return refuse_family("networks", "sip", topology, family, machines)
 
     def describe(self) -> Shown:
