@@ -47,7 +47,7 @@ Parameters:
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
     weights: type of the weights; empty: that of the config, on chips of family tensix bfp8
-    activations: type of the activations; empty: that of the config
+    activations: type of the activations; empty: that of the config, on chips of family tensix bf16
     cache: type of keys and values; empty: that of the activations, on chips of family tensix bfp8
     mlp_weights: on chips of family tensix, type of the first matrices of an MLP (gate and up); empty: that of the weights
     math_fidelity: on such chips, phases of products; empty: hifi2
