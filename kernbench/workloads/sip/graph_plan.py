@@ -316,7 +316,7 @@ class Planner:
         views = [y, *one.extras]
         order = sorted(range(len(y.shape)), key=lambda axis: -abs(y.strides[axis]))
         views = [view.transpose(order) for view in views]
-        runs = merge_axes(views, views[0].shape)
+        runs = merge_axes(views, views[0].shape) or [(1, (0,) * len(views))]
         runs = [(1, (0,) * len(views))] * (2 - len(runs)) + list(_split_long(runs))
         sizes = tuple(size for size, _ in runs)
         engine = find_engine(self.machine, one.dtype)
