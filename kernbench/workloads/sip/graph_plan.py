@@ -190,6 +190,10 @@ class Planner:
         run = depth if plain else channels * (spec.taps[1] if spec.dilations[1] == 1 and groups == 1 else 1)
         size = itemsize(self.graph.values[x.base].dtype)
         work = Work(extent, depth, size, held_rows, memory_rows, constant, run, plain and constant)
+        if not constant:
+            w_rows = max(1, prod(weights.shape[:-1]) // engine.all_pes)
+            in_lines = h == 1 or x.strides[1] >= x.strides[2]
+            work = work._replace(w_rows=w_rows, w_by_inner=abs(w.strides[5]) == 1, x_by_line=in_lines)
         blocks, held_x = choose_blocks(work, engine), self._hold(x.base)
         spread = None
         if constant and self._is_worth_spreading(work, blocks, held_x, engine):
