@@ -1,7 +1,8 @@
 """The choices of a step: bounds leave candidates out, the others run alone, the fastest is taken, and what was found is kept.
 
-What holds without a choice always runs, so nothing that is chosen is slower alone; of equals it stays. The same step on the
-same machine has the same choices, kept or found again. They are kept under a digest of the machine, the sizes and our sources.
+What holds without a choice always runs, so nothing that is chosen is slower alone; of equals it stays. What cannot run, as if
+scratch is full, is left out. The same step on the same machine has the same choices, kept or found again. They are kept under
+a digest of the machine, the sizes and our sources.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kernbench.errors import KernBenchError
 from kernbench.library import code_digest
 from kernbench.machine.compile_cache import directory, load_kept, save_kept
 from kernbench.units import FS_PER_NS
@@ -62,7 +64,7 @@ def _find(machine: Machine, network: Architecture, step: Step, fixed: Choices) -
                 {"choice": question.field, "chosen": tell_choice(getattr(fixed, question.field)), "fixed": True}
             )
         elif not (question.of_mlp and kind.sparse):
-            value, found = _settle(trials, question, candidates.list(question.field, chosen), chosen)
+            value, found = settle(trials, question, candidates.list(question.field, chosen), chosen)
             chosen = chosen._replace(**{question.field: value})
             told.append(found)
     return Decided(chosen.tell(), told)
@@ -74,33 +76,43 @@ def _find_kind(network: Architecture) -> LayerKind:
     return max(counts, key=lambda kind: counts[kind])
 
 
-def _settle(
+def settle(
     trials: Trials, question: Question, candidates: Sequence[Candidate], chosen: Choices
 ) -> tuple[Any, Mapping[str, Any]]:
-    """The fastest value of a choice, and what was tried."""
+    """The fastest value of a choice, and what was tried. Errors: that of the first candidate if none runs."""
     times: dict[Any, float] = {}
-    best: Any = None
+    failed: dict[Any, KernBenchError] = {}  # such as where scratch is full
     for one in (candidates[0], *sorted(candidates[1:], key=lambda one: one.least_fs)):
-        if times and one.least_fs + one.written_fs >= times[best]:
+        if times and one.least_fs + one.written_fs >= min(times.values()):
             continue
-        times[one.value] = trials.time(question, chosen._replace(**{question.field: one.value})) + one.written_fs
-        if times[one.value] < times[best]:
-            best = one.value
+        try:
+            times[one.value] = trials.time(question, chosen._replace(**{question.field: one.value})) + one.written_fs
+        except KernBenchError as error:
+            failed[one.value] = error
+            trials.begin()
+    if not times:
+        raise failed[None]
+    best = min(times, key=lambda value: times[value])  # of equals the first
     return best, {
         "choice": question.field,
         "chosen": _tell(best),
         "fixed": False,
         "ns": times[best] / FS_PER_NS,
-        "usual_ns": times[None] / FS_PER_NS,
+        "usual_ns": _find_ns(times, None),
         "candidates": [
             {
                 "value": _tell(one.value),
                 "least_ns": (one.least_fs + one.written_fs) / FS_PER_NS,
-                "ns": times[one.value] / FS_PER_NS if one.value in times else None,
+                "ns": _find_ns(times, one.value),
+                "problem": str(failed[one.value]) if one.value in failed else None,
             }
             for one in candidates
         ],
     }
+
+
+def _find_ns(times: Mapping[Any, float], value: Any) -> float | None:
+    return times[value] / FS_PER_NS if value in times else None
 
 
 def _tell(value: Any) -> str:

@@ -144,7 +144,7 @@ def _choices(rows: Sequence[Mapping[str, Any]]) -> TextTable:
     """A line for each choice: what was chosen, of how many candidates, how many of them ran, and their times alone."""
 
     def tell(row: Mapping[str, Any], name: str) -> str:
-        return "" if row["fixed"] else f"{row[name] / 1e3:,.3f}"
+        return "" if row["fixed"] else "cannot run" if row[name] is None else f"{row[name] / 1e3:,.3f}"
 
     tried = [[one for one in row.get("candidates", ()) if one["ns"] is not None] for row in rows]
     return TextTable(

@@ -180,7 +180,7 @@ class NetworkWorkload(OfFile):
         from kernbench.workloads.memory import check_memory
         from kernbench.workloads.plan import Plan
         from kernbench.workloads.sip.answer import find_peak
-        from kernbench.workloads.sip.choices import read_choices
+        from kernbench.workloads.sip.choices import WITHOUT, read_choices
         from kernbench.workloads.sip.program import check_lowered, check_scratch
 
         options = request.options
@@ -212,6 +212,8 @@ class NetworkWorkload(OfFile):
         check_scratch(network, step, machine.places.pes_per_cube, int(machine.figures["pe.scratch_bytes"]))
         plan, places = Plan(network, given["layers"] == "all"), machine.places
         fixed = read_choices(str(given["choices"]), self.name, places.cubes_per_sip, places.pes_per_cube)
+        if fixed != WITHOUT and step.phase != "decode":
+            raise InputError(f"{self.name} got choices, and phase={step.phase} has none; leave them out")
 
         def run() -> RunResult:
             options.stage("choosing tilings")

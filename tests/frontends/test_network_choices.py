@@ -10,13 +10,17 @@ import pytest
 
 import kernbench
 from kernbench.cli.main import main
+from kernbench.errors import InputError, KernelError
 from kernbench.frontends import network_choices
+from kernbench.frontends.network_choices import settle
+from kernbench.workloads.sip.candidates import Candidate
 from kernbench.workloads.sip.choices import Choices
+from kernbench.workloads.sip.trials import QUESTIONS, Question
 from tests.workloads.configs import decoder, gpt2
 
 LLAMA = decoder("llama", "64/4/4/2/16/128/256")
 NETWORKS = {"llama": LLAMA, "gpt2": {**gpt2(64, 2, 4, 4096), "vocab_size": 256}}
-USUAL = "x=2,qkv=2,units=2,inner=2,down=1x2"  # of machine tiny
+USUAL = "spread=yes,x=2,qkv=2,units=2,inner=2,down=1x2"  # of machine tiny
 GIVEN = {"batch": 2, "context": 9}
 
 
@@ -49,7 +53,7 @@ def test_what_is_chosen_is_no_slower_than_what_holds_without_a_choice(config, na
 
 
 def network_choices_in_order() -> tuple[str, ...]:
-    return "x", "qkv", "splits", "units", "down", "inner"
+    return "x", "qkv", "spread", "splits", "units", "down", "inner"
 
 
 def test_a_candidate_does_not_run_if_its_bound_is_no_less_than_the_best_time(config):
@@ -92,11 +96,64 @@ def test_the_summary_has_a_line_for_each_choice(config, capsys):
         assert word in out
 
 
+def test_choices_of_a_phase_without_any_are_refused(config):
+    with pytest.raises(InputError, match="config got choices, and phase=prefill has none; leave them out"):
+        ask(config, phase="prefill", choices="x=1")
+    assert ask(config, phase="prefill")["choices"] == []
+
+
 def test_an_unknown_choice_is_refused_in_a_sentence_with_code_2(config, capsys):
     assert main(["run", config, "-t", "tiny", "--set", "choices=down=3x3"]) == 2
     err = capsys.readouterr().err
     assert "config got choices='down=3x3': down cannot be '3x3'; give 1x1, 1x2, 2x1, 2x2" in err
     assert len(err.strip().splitlines()) == 1
+
+
+class _Scripted:
+    """Trials with given times; None: the candidate cannot run."""
+
+    def __init__(self, times: dict[Any, int | None]) -> None:
+        self.times, self.begun = times, 0
+
+    def time(self, question: Question, choices: Choices) -> int:
+        found = self.times[getattr(choices, question.field)]
+        if found is None:
+            raise KernelError("scratch memory is full")
+        return found
+
+    def begin(self) -> None:
+        self.begun += 1
+
+
+SPLITS = next(question for question in QUESTIONS if question.field == "splits")
+CANDIDATES = [Candidate(None, 10.0), Candidate(4, 30.0), Candidate(2, 60.0)]
+
+
+@pytest.mark.parametrize(
+    ("times", "best", "ran"),
+    [
+        ({None: 100, 4: 90, 2: 80}, 2, 3),
+        ({None: 100, 4: 100, 2: 100}, None, 3),  # of equals what holds without a choice
+        ({None: 100, 4: 50, 2: 1}, 4, 2),  # a bound of 60 is no less
+        ({None: 20, 4: 1, 2: 1}, None, 1),
+        ({None: None, 4: 90, 2: 95}, 4, 2),
+        ({None: 100, 4: None, 2: 90}, 2, 2),
+    ],
+)
+def test_the_fastest_that_runs_is_taken(times, best, ran):
+    trials: Any = _Scripted(times)
+    value, told = settle(trials, SPLITS, CANDIDATES, Choices())
+    assert value == best
+    assert sum(one["ns"] is not None for one in told["candidates"]) == ran
+    failed = [one["problem"] for one in told["candidates"] if one["problem"]]
+    assert failed == ["scratch memory is full"] * list(times.values()).count(None)
+    assert trials.begun == len(failed)
+
+
+def test_if_nothing_can_run_the_error_is_that_of_what_holds_without_a_choice():
+    trials: Any = _Scripted(dict.fromkeys((None, 4, 2)))
+    with pytest.raises(KernelError, match="scratch memory is full"):
+        settle(trials, SPLITS, CANDIDATES, Choices())
 
 
 def test_all_fields_of_choices_are_asked():

@@ -128,6 +128,8 @@ class Graph:
     def least_bytes(self, operator: Operator) -> int:
         """The bytes that an operator must move: each element that it reads or writes once."""
         read = {(view.base, view.first): self._touched(view) for view in operator.reads}
+        if isinstance(operator.spec, Gathered):
+            read = {operator.inputs[0]: operator.output.elements * itemsize(self.values[operator.inputs[0].base].dtype)}
         return sum(read.values()) + operator.output.elements * itemsize(operator.dtype)
 
     def weight_bytes(self, operator: Operator) -> int:

@@ -144,25 +144,39 @@ def window(
     w = program // across % right * wide_tile + inside % wide_tile
     col = program % across * TILE.cols + tl.arange(0, TILE.cols)
     held = ((h < high) & (w < wide))[:, None] & (col < channels)[None, :]
-    total = tl.full((TILE.rows, TILE.cols), float("-inf") if FUNCTION == "max" else 0.0, tl.float32)
+    lowest = float("-inf") if FUNCTION == "max" else 0.0
+    total = tl.full((TILE.rows, TILE.cols), lowest, tl.float32)
     count = tl.zeros((TILE.rows, 1), tl.float32)
-    for kh in tl.static_range(SWEEP.taps[0]):
-        for kw in tl.static_range(SWEEP.taps[1]):
+
+    def load_line(kh: int) -> list[Any]:
+        """(x, whether it is inside, weights) of each tap of a line: all reads are under way at once."""
+        found = []
+        for kw in range(SWEEP.taps[1]):
             from_h = h * SWEEP.steps[0] - SWEEP.before[0] + kh * SWEEP.dilations[0]
             from_w = w * SWEEP.steps[1] - SWEEP.before[1] + kw * SWEEP.dilations[1]
             there = ((from_h >= 0) & (from_h < SWEEP.size[0]) & (from_w >= 0) & (from_w < SWEEP.size[1]))[:, None]
             at = n * X.strides[0] + X.first + (from_h * X.strides[1] + from_w * X.strides[2])[:, None]
-            at = at + (col * X.strides[3])[None, :]
-            x = tl.load(x_ptr + at, mask=held & there, other=float("-inf") if FUNCTION == "max" else 0.0).to(tl.float32)
+            x = tl.load(x_ptr + (at + (col * X.strides[3])[None, :]), mask=held & there, other=lowest)
+            weight = None
+            if FUNCTION == "weighted":
+                of_tap = kh * W.strides[0] + kw * W.strides[1] + W.first
+                weight = tl.load(w_ptr + (of_tap + col * W.strides[2]), mask=col < channels, other=0.0)
+            found.append((x, there, weight))
+        return found
+
+    line = load_line(0)
+    for kh in tl.static_range(SWEEP.taps[0]):
+        following = load_line(kh + 1) if kh + 1 < SWEEP.taps[0] else []
+        for x, there, weight in line:
+            x = x.to(tl.float32)
             if FUNCTION == "max":
                 total = tl.maximum(total, x)
             elif FUNCTION == "mean":
                 total = total + x
                 count = count + there.to(tl.float32)
             else:
-                of_tap = kh * W.strides[0] + kw * W.strides[1] + W.first
-                weight = tl.load(w_ptr + (of_tap + col * W.strides[2]), mask=col < channels, other=0.0)
                 total = tl.fma(x, weight[None, :].to(tl.float32), total)
+        line = following
     if FUNCTION == "mean":
         total = total * (1.0 / (SWEEP.taps[0] * SWEEP.taps[1])) if COUNTS_EDGE else total / tl.maximum(count, 1.0)
     ptrs, extras = (e0_ptr, e1_ptr, e2_ptr, e3_ptr), []

@@ -63,6 +63,8 @@ class Candidates:
             return [self._hold(field, value, chosen) for value in values]
         if field == "down":
             return [Candidate(None, 0.0), *(Candidate(cut, 0.0) for cut in self._list_cuts())]
+        if field == "spread":
+            return [Candidate(None, 0.0), Candidate(False, 0.0)]
         return self._list_splits()
 
     def _hold(self, field: str, value: int | None, chosen: Choices) -> Candidate:

@@ -21,6 +21,7 @@ class Choices(NamedTuple):
     inner: int | None = None
     down: Cut | None = None  # of the weight after the inner features
     splits: int | None = None  # of the context of a sequence and a head
+    spread: bool | None = None  # whether the rows of queries, keys and values are brought to all cubes before attention
 
     def tell(self) -> str:
         """As `read_choices` reads them."""
@@ -34,6 +35,8 @@ HELD = ("x", "qkv", "units", "inner")
 
 def tell_choice(value: Any) -> str:
     """A value of a choice in writing."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
@@ -66,4 +69,6 @@ def list_values(field: str, cubes: int, pes: int) -> list[Any]:
     """The values that a choice may have on a SIP of some cubes of PEs; those of splits follow from the context."""
     if field in HELD:
         return [held for held in range(1, pes + 1) if pes % held == 0]
+    if field == "spread":
+        return [True, False]
     return list(list_cuts(cubes, pes)) if field == "down" else []

@@ -16,21 +16,24 @@ import numpy as np
 from kernbench.dtypes import bits, is_float, itemsize
 from kernbench.errors import InputError
 from kernbench.host.memory.placement import DPPolicy
+from kernbench.machine import Intent, RouteKind
+from kernbench.machine.network.uncontended_latency import find_uncontended_latency
 from kernbench.workloads.graph.form import Along, Elements, Gathered, Graph, Operator, Product, Windowed
 from kernbench.workloads.graph.view import View, merge_axes
 from kernbench.workloads.kernels import tiles
 from kernbench.workloads.kernels import windows as products
 from kernbench.workloads.kernels.gather import gather
 from kernbench.workloads.kernels.layout import OVER_PES
-from kernbench.workloads.sip.product_blocks import STAGES, Engine, ceil_power, choose_blocks
+from kernbench.workloads.sip.product_blocks import STAGES, Engine, Work, choose_blocks
+from kernbench.workloads.sip.tile_choice import Sweeps, choose_tile, choose_window
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 COPIED = DPPolicy()  # a copy at each PE
 IN_EACH_CUBE = DPPolicy(pe="row_wise")
-_TILE = 8192  # elements of a tile of functions of elements
-_LINE = 512  # elements of a row of a tile: more than a burst
+_LINE = 512  # elements of a row of a lone axis: more than a burst
+_ALONG_OPERATIONS = 6  # of an element, of a function along an axis
 _LONGEST = 1 << 15  # elements of a row that a kernel along an axis holds
 
 
@@ -67,11 +70,17 @@ def find_engine(machine: Machine, dtype: str) -> Engine:
     tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
     m, k, n = tile
     tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, width))
+    route = machine.routing.route(places.pe(0, 0, 0).dma, places.hbm(0, 0, 0), Intent.PE_DMA, RouteKind.READ)
+    burst = int(figures["hbm.burst_bytes"])
+    trip_fs = find_uncontended_latency(machine, route, burst).total_fs
     return Engine(
         2 * m * k * n / tile_fs,
         1 / figures["pe_tcm.read_byte"],
         hbm,
-        round(figures["pe_dma.byte"] * TILE_READ + figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]),
+        1 / figures["ucie.byte"],
+        burst,
+        figures["pe_math.element_32"],
+        round(trip_fs + figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]),
         tile,
         int(figures["pe.scratch_bytes"]),
         pes,
@@ -79,15 +88,11 @@ def find_engine(machine: Machine, dtype: str) -> Engine:
     )
 
 
-TILE_READ = 4096  # bytes that a DMA channel could bring in the time of a round trip
-
-
 class Planner:
     """Plans the units of a graph for the SIPs of a machine."""
 
     def __init__(self, graph: Graph, machine: Machine) -> None:
         self.graph, self.machine = graph, machine
-        self._rows: dict[str, int] = {}  # of a value on each PE
 
     def plan(self) -> list[Unit]:
         """The units in order. Errors: InputError for an operator that does not fit."""
@@ -116,12 +121,6 @@ class Planner:
             )
         return found
 
-    def rows(self, name: str) -> int:
-        """Rows of a value on each PE, but the last."""
-        value = self.graph.values[name]
-        own = -(-prod(value.shape[:-1]) // self._pes)
-        return max(own, self._rows.get(name, 0))
-
     @property
     def _pes(self) -> int:
         places = self.machine.places
@@ -141,9 +140,7 @@ class Planner:
         """A value as it lies in memory."""
         value = self.graph.values[name]
         cols = value.shape[-1] if value.shape else 1
-        if value.constant:
-            return Held(name, (prod(value.shape) // cols if cols else 1, cols), value.dtype, COPIED)
-        return Held(name, (self.rows(name) * self._pes, cols), value.dtype, OVER_PES)
+        return Held(name, (prod(value.shape) // cols, cols), value.dtype, COPIED if value.constant else OVER_PES)
 
     def _unit(
         self, one: Operator, kernel: Any, grid: int, tensors: Sequence[Held | None], constants: dict[str, Any]
@@ -169,20 +166,22 @@ class Planner:
         weights = self.graph.values[w.base]
         depth = spec.taps[0] * spec.taps[1] * channels
         engine = find_engine(self.machine, weights.dtype)
-        same = not any(w.strides[:2])
-        blocks = choose_blocks(
-            extent, depth, itemsize(self.graph.values[x.base].dtype), engine, weights.constant and same
-        )
+        constant = weights.constant and not any(w.strides[:2])
+        made, given = n * h * w_out, prod(self.graph.values[x.base].shape[:-1])
+        held_rows = -(-given // self.machine.places.cubes_per_sip) * made // given
+        plain = spec.taps == spec.steps == (1, 1)
+        run = depth if plain else channels * (spec.taps[1] if spec.dilations[1] == 1 and groups == 1 else 1)
+        size = itemsize(self.graph.values[x.base].dtype)
+        work = Work(extent, depth, size, held_rows, constant, run, plain and constant)
+        blocks = choose_blocks(work, engine)
         x_rows = products.Rows(x.strides[0], x.strides[1], x.strides[2], x.strides[3], x.strides[4], x.first)
         window = products.Window(*spec.taps, *spec.steps, *spec.dilations, *spec.before, x.shape[1], x.shape[2])
-        if weights.constant and same:
+        if constant:
             held, blocks = self._weights(w, extent, blocks, engine)
             at = None
         else:
             held = self._hold(w.base)
             at = products.Rows(w.strides[0], w.strides[1], w.strides[5], w.strides[2], w.strides[6], w.first)
-        if blocks.w == w_out and h % blocks.h == 0 and self.graph.values[one.output.base].shape[-1] == groups * cols:
-            self._rows[one.output.base] = -(-blocks.row_blocks * blocks.h * blocks.w // blocks.col_parts)
         constants = {
             "EXTENT": extent,
             "WINDOW": window,
@@ -228,23 +227,15 @@ class Planner:
     def _window(self, one: Operator) -> Unit:
         spec, x, y = one.spec, one.inputs[0], one.output
         assert isinstance(spec, Windowed)
-        _, high, wide, channels = y.shape
-        cols = min(ceil_power(channels), 128)
-        pixels = max(1, _TILE // 2 // cols)
-        wide_tile = min(ceil_power(wide), pixels)
-        lines = min(ceil_power(high), pixels // wide_tile)
-        sizes = y.shape
-
-        def count() -> int:
-            return sizes[0] * -(-channels // cols) * -(-wide // wide_tile) * -(-high // lines)
-
-        while count() < self._pes and lines > 1:
-            lines //= 2
-        while count() < self._pes and wide_tile > 4:
-            wide_tile //= 2
+        n, high, wide, channels = y.shape
+        engine = find_engine(self.machine, one.dtype)
+        taps = prod(spec.taps)
+        sweeps = Sweeps(taps + len(one.extras), 2 * taps, itemsize(one.dtype))
+        lines, wide_tile, cols = choose_window(y.shape, sweeps, engine)
+        grid = n * -(-high // lines) * -(-wide // wide_tile) * -(-channels // cols)
         sweep = tiles.Sweep(spec.taps, spec.steps, spec.dilations, spec.before, (x.shape[1], x.shape[2]))
         constants = {
-            "SIZES": sizes,
+            "SIZES": y.shape,
             "X": _placed(x),
             "W": _placed(one.inputs[1]) if len(one.inputs) > 1 else None,
             "Y": _placed(y),
@@ -257,7 +248,7 @@ class Planner:
             "COUNTS_EDGE": spec.counts_edge,
         }
         weights = self._hold(one.inputs[1].base) if len(one.inputs) > 1 else None
-        return self._unit(one, tiles.window, count(), [self._hold(x.base), weights, self._hold(y.base)], constants)
+        return self._unit(one, tiles.window, grid, [self._hold(x.base), weights, self._hold(y.base)], constants)
 
     def _along(self, one: Operator) -> Unit:
         spec, x, y = one.spec, one.inputs[0], one.output
@@ -271,10 +262,9 @@ class Planner:
         views = [x, y, *one.extras]
         outer = merge_axes([_outer(view) for view in views], x.shape[:-1]) or [(1, (0,) * len(views))]
         sizes = (*(size for size, _ in outer), length)
-        cols = ceil_power(length)
-        rows = min(ceil_power(sizes[-2]), max(1, _TILE // cols))
-        while rows > 1 and prod(sizes[:-2]) * -(-sizes[-2] // rows) < self._pes:
-            rows //= 2
+        engine = find_engine(self.machine, one.dtype)
+        sweeps = Sweeps(1 + len(one.extras), _ALONG_OPERATIONS, itemsize(one.dtype))
+        rows, cols = choose_tile(sizes, sweeps, engine, whole_rows=True)
         placed = [
             tiles.Placed((*(strides[at] for _, strides in outer), view.strides[-1]), view.first)
             for at, view in enumerate(views)
@@ -298,12 +288,11 @@ class Planner:
         order = sorted(range(len(y.shape)), key=lambda axis: -abs(y.strides[axis]))
         views = [view.transpose(order) for view in views]
         runs = merge_axes(views, views[0].shape)
-        runs = [(1, (0,) * len(views))] * (2 - len(runs)) + list(_split_long(runs, self._pes))
+        runs = [(1, (0,) * len(views))] * (2 - len(runs)) + list(_split_long(runs))
         sizes = tuple(size for size, _ in runs)
-        cols = min(ceil_power(sizes[-1]), _LINE)
-        rows = min(ceil_power(sizes[-2]), max(1, _TILE // cols))
-        while rows > 1 and prod(sizes[:-2]) * -(-sizes[-2] // rows) * -(-sizes[-1] // cols) < self._pes:
-            rows //= 2
+        engine = find_engine(self.machine, one.dtype)
+        sweeps = Sweeps(len(one.extras), len(one.steps), itemsize(one.dtype))
+        rows, cols = choose_tile(sizes, sweeps, engine)
         placed = [tiles.Placed(tuple(run[1][at] for run in runs), view.first) for at, view in enumerate(views)]
         types = {one.dtype, *(self.graph.values[view.base].dtype for view in one.extras)}
         floats = any(is_float(each) for each in types)
@@ -326,17 +315,16 @@ class Planner:
         held = self._hold(table.base)
         rows = prod(held.shape)
         table_held = Held(held.value, (rows // width, width), held.dtype, OVER_PES) if held.policy is COPIED else held
-        constants = {"rows": spec.rows, "width": width, "each": self.rows(y.base) * self._hold(y.base).shape[1]}
+        constants = {"rows": spec.rows, "width": width}
         return self._unit(one, gather, 0, [table_held, self._hold(y.base)], constants)
 
 
-def _split_long(runs: Sequence[tuple[int, tuple[int, ...]]], pes: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _split_long(runs: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The same axes; a lone axis is cut in two, so that all PEs have a part."""
     if len(runs) > 1 or not runs:
         yield from runs or [(1, ())]
         return
     size, strides = runs[0]
-    del pes
     cols = next((one for one in range(min(size, _LINE), 0, -1) if size % one == 0), 1)
     if cols < 32:
         yield size, strides

@@ -79,7 +79,8 @@ class AttentionBlock:
         rank, a = self.rank, self.sizes
         with rank.operator("q, k, v"):
             rank.multiply("qkv", x, [self.qkv], self.rows)
-            rank.spread(self.rows, self.rows_in_cubes)
+            if rank.choices.spread is not False:
+                rank.spread(self.rows, self.rows_in_cubes)
         with rank.operator("attention"):
             self._launch_attend()
         with rank.operator("o"):
@@ -89,9 +90,10 @@ class AttentionBlock:
             rank.multiply("o", self.attended, [self.out], y, residual=residual)
 
     def _launch_attend(self) -> None:
-        """From rows in each cube to the output of each pair."""
+        """From rows, in each cube if they are spread, to the output of each pair."""
         torch, a = self.rank.torch, self.sizes
-        torch.launch("attend", attend, self.rows_in_cubes, self.cache, self.units, self.parts, self.tables, tuple(a))
+        rows = self.rows if self.rank.choices.spread is False else self.rows_in_cubes
+        torch.launch("attend", attend, rows, self.cache, self.units, self.parts, self.tables, tuple(a))
         if a.splits > 1:
             torch.launch("merge", merge, self.units, self.parts, self.merged, tuple(a))
 

@@ -1,7 +1,8 @@
 """How the PEs of a SIP share a product: the blocks of least time by a bound, among all that fit into scratch.
 
-The bound of a choice is the longest of three times of a PE: its matrix engine's, that of its TCM, which gives operands and sums
-to the engine, and that of its reads. What a block pads counts as work.
+The bound of a choice is the longest of five times: of the matrix engine of a PE, of its TCM, which gives operands and sums to
+the engine, of its reads, of its writes, and of the rows that come from other dies over the connection of a cube. What a block
+pads counts as work, and so does what whole bursts bring for nothing.
 """
 
 from __future__ import annotations
@@ -19,15 +20,20 @@ _ROWS = 512  # of a block at most
 _SUM_BYTES = 4  # of an element of a sum
 _SUMS = 4  # blocks of sums that live at once: before and after a product, and in the steps that follow
 _SCRATCH_SHARE = 0.9
-_REMOTE = 2  # a byte that crosses dies takes links of both
 
 
 class Engine(NamedTuple):
-    """Of a PE: flops, bytes of its TCM and of its HBM in a femtosecond; its tile; its scratch; PEs of a cube and of a SIP."""
+    """Of a PE: flops, bytes of its TCM and of its HBM in a femtosecond; its tile; its scratch; PEs of a cube and of a SIP.
+
+    `link_bytes_fs` is of a connection between cubes, `burst_bytes` of its memory, `element_fs` of f32 on its vector engine.
+    """
 
     flops_fs: float
     tcm_bytes_fs: float
     hbm_bytes_fs: float
+    link_bytes_fs: float
+    burst_bytes: int
+    element_fs: float
     read_fs: int  # of the shortest read
     tile: tuple[int, int, int]
     scratch_bytes: int
@@ -35,33 +41,67 @@ class Engine(NamedTuple):
     all_pes: int
 
 
+class Work(NamedTuple):
+    """What is asked of a product: its extent, its inner elements, their bytes, and where its operands lie.
+
+    `held_rows` are the rows of the result whose pixels of x one cube holds. `constant`: the second operand is weights, and each
+    PE may have its own.
+    """
+
+    extent: Extent
+    depth: int
+    itemsize: int
+    held_rows: int
+    constant: bool
+    run: int  # inner elements that follow each other in memory
+    lines_join: bool  # lines of pixels follow each other too
+
+
 @cache
-def choose_blocks(extent: Extent, depth: int, itemsize: int, engine: Engine, constant: bool) -> Blocks:
-    """The blocks of a product. `constant`: the second operand is weights, and each PE may have its own."""
-    return min(
-        _list_blocks(extent, depth, itemsize, engine, constant),
-        key=lambda one: bound_fs(one, depth, itemsize, engine, constant),
-    )
+def choose_blocks(work: Work, engine: Engine) -> Blocks:
+    """The blocks of a product."""
+    return min(_list_blocks(work, engine), key=lambda one: bound_fs(one, work, engine))
 
 
-def bound_fs(blocks: Blocks, depth: int, itemsize: int, engine: Engine, constant: bool) -> float:
+def bound_fs(blocks: Blocks, work: Work, engine: Engine) -> float:
     """The least time of a PE, in femtoseconds."""
-    rounds = -(-depth // blocks.inner)
+    rounds = -(-work.depth // blocks.inner)
     inner = rounds * blocks.inner
     tile_m, tile_k, tile_n = engine.tile
     flops = 2 * blocks.rows * inner * blocks.cols
     tiles = -(-blocks.rows // tile_m) * -(-blocks.cols // tile_n) * -(-blocks.inner // tile_k) * rounds
-    fetched = tiles * (min(tile_m, blocks.rows) * tile_k + tile_k * min(tile_n, blocks.cols)) * itemsize
+    fetched = tiles * (min(tile_m, blocks.rows) * tile_k + tile_k * min(tile_n, blocks.cols)) * work.itemsize
     fetched += rounds * blocks.rows * blocks.cols * _SUM_BYTES
-    x_bytes = blocks.h * blocks.w * inner * itemsize * (_REMOTE if blocks.col_parts > engine.pes else 1)
-    w_bytes = inner * blocks.cols * itemsize * (1 if constant else _REMOTE)
-    reads = max((x_bytes + w_bytes) / engine.hbm_bytes_fs, 2 * rounds * engine.read_fs)
-    begin = STAGES * engine.read_fs
-    each = max(flops / engine.flops_fs, fetched / engine.tcm_bytes_fs, reads)
-    return blocks.row_blocks * blocks.col_blocks * (each + begin)
+    pixels = blocks.h * blocks.w
+    read = (pixels + blocks.cols) * inner * work.itemsize
+    line = -(-blocks.cols * work.itemsize // engine.burst_bytes) * engine.burst_bytes
+    transfers = 1 + (1 if work.lines_join else blocks.h) * -(-blocks.inner // work.run)
+    each = max(
+        flops / engine.flops_fs,
+        fetched / engine.tcm_bytes_fs,
+        read / engine.hbm_bytes_fs + transfers * rounds * engine.read_fs,
+        pixels * line / engine.hbm_bytes_fs,
+    )
+    own = blocks.row_blocks * blocks.col_blocks * (each + STAGES * engine.read_fs)
+    far = find_far_rows(blocks, work, engine) * min(blocks.col_parts, engine.pes) * blocks.col_blocks
+    return max(own, far * inner * work.itemsize / engine.link_bytes_fs)
 
 
-def _list_blocks(extent: Extent, depth: int, itemsize: int, engine: Engine, constant: bool) -> Iterator[Blocks]:
+def find_far_rows(blocks: Blocks, work: Work, engine: Engine) -> int:
+    """The most rows that a cube needs of those that others hold."""
+    extent, parts = work.extent, max(1, engine.pes // blocks.col_parts)
+    total, each = extent.n * extent.h * extent.w, blocks.row_blocks * blocks.h * blocks.w
+    most = 0
+    for cube in range(engine.all_pes // engine.pes):
+        first = cube * engine.pes // blocks.col_parts * each
+        end = min(total, first + parts * each)
+        near = min(end, (cube + 1) * work.held_rows) - max(first, cube * work.held_rows)
+        most = max(most, end - first - max(0, near))
+    return most
+
+
+def _list_blocks(work: Work, engine: Engine) -> Iterator[Blocks]:
+    extent, depth, itemsize, constant = work.extent, work.depth, work.itemsize, work.constant
     room = engine.scratch_bytes * _SCRATCH_SHARE
     widest = ceil_power(extent.cols)
     for cols in [one for one in _COLS if one <= widest] or [_COLS[0]]:
@@ -69,7 +109,7 @@ def _list_blocks(extent: Extent, depth: int, itemsize: int, engine: Engine, cons
         for high, wide in _list_pixels(extent, constant):
             rows = max(16, ceil_power(high * wide))
             for inner in [one for one in _INNER if one <= max(_INNER[0], ceil_power(depth))]:
-                held = STAGES * (rows + cols) * inner * itemsize + _SUMS * rows * cols * _SUM_BYTES
+                held = (STAGES + 1) * (rows + cols) * inner * itemsize + _SUMS * rows * cols * _SUM_BYTES
                 if held > room:
                     continue
                 total = extent.n * -(-extent.h // high) * -(-extent.w // wide)

@@ -25,17 +25,22 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
+SHORT = 256  # tokens of a context
+
+
 class Question(NamedTuple):
     """A field of `Choices`, and the kernels whose time decides it: those that read what is chosen."""
 
     field: str
     kernels: frozenset[str]
     of_mlp: bool = False
+    short: bool = False  # whether a short context will do, as the time to stream it is the same for all candidates
 
 
 QUESTIONS = (
     Question("x", frozenset(["qkv"])),
     Question("qkv", frozenset(["spread"])),
+    Question("spread", frozenset(["spread", "attend"]), short=True),
     Question("splits", frozenset(["attend", "merge", "spread_heads"])),
     Question("units", frozenset(["spread_heads"])),
     Question("down", frozenset(["down", "down_sum"]), of_mlp=True),
@@ -52,17 +57,21 @@ class _ToldDevice(Device):
 
 
 class Trials:
-    """A layer of a kind, whose launches run in parts. Errors: as of kernels and memory."""
+    """A layer of a kind, whose launches run in parts."""
 
     def __init__(self, machine: Machine, network: Architecture, step: Step, kind: LayerKind) -> None:
-        self._device = _ToldDevice(machine, RunOptions())
+        self._machine, self._network, self._step, self._kind = machine, network, step, kind
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin on an empty device, as after an error."""
+        self._device = _ToldDevice(self._machine, RunOptions())
         self._torch = RuntimeContext(self._device, range(1), seed=0)
-        self._rank = Rank(self._torch, network, step, 0, Numbers())
-        self._kind = kind
-        self._blocks: dict[bool, AttentionBlock | MlpBlock] = {}
+        self._rank = Rank(self._torch, self._network, self._step, 0, Numbers())
+        self._blocks: dict[tuple[bool, bool], AttentionBlock | MlpBlock] = {}
 
     def time(self, question: Question, choices: Choices) -> int:
-        """The time of a question's kernels under some choices, in femtoseconds."""
+        """The time of a question's kernels under some choices, in femtoseconds. Errors: as of kernels and memory."""
         rank, runtime = self._rank, self._torch.runtime
         rank.choices = choices
         x, y = (rank.activation(name, rank.network.hidden, over(choices.x)) for name in ("x", "y"))
@@ -77,12 +86,16 @@ class Trials:
 
     def _find_block(self, question: Question) -> AttentionBlock | MlpBlock:
         """The block of a question, with what depends on choices made again."""
-        block = self._blocks.pop(question.of_mlp, None)
+        key = question.of_mlp, question.short
+        block = self._blocks.pop(key, None)
         if block is None or question.field == "splits":
             del block  # its memory may be needed
             self._rank.align()
-            block = MlpBlock(self._rank, "0") if question.of_mlp else AttentionBlock(self._rank, "0", self._kind)
+            kind = self._kind
+            if question.short:
+                kind = kind._replace(window=min(SHORT, kind.window or SHORT))
+            block = MlpBlock(self._rank, "0") if question.of_mlp else AttentionBlock(self._rank, "0", kind)
         else:
             block.make_room()
-        self._blocks[question.of_mlp] = block
+        self._blocks[key] = block
         return block

@@ -193,8 +193,8 @@ def bert(
 
 
 def vit(
-    layers: int = 12, d: int = 768, heads: int = 12, inner: int = 3072, *, image: int = 224, patch: int = 16, classes: int = 1000,
-    decomposed: bool = True, numbers: bool = False, dtype: str = "f32",
+    layers: int = 12, d: int = 768, heads: int = 12, inner: int = 3072, *, image: int = 224, patch: int = 16,
+    classes: int = 1000, decomposed: bool = True, numbers: bool = False, dtype: str = "f32",
 ) -> onnx.ModelProto:  # fmt: skip
     """A vision transformer: patches by a convolution, a class token, a norm before each block."""
     e = Exporter(14 if decomposed else 20, numbers, dtype)

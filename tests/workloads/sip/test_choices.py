@@ -10,7 +10,8 @@ from kernbench.workloads.sip.choices import WITHOUT, Choices, read_choices
 
 
 @pytest.mark.parametrize(
-    "choices", [WITHOUT, Choices(x=2), Choices(1, 2, 4, 8, Cut(16, 1), 12), Choices(down=Cut(4, 4), splits=1)]
+    "choices",
+    [WITHOUT, Choices(x=2), Choices(1, 2, 4, 8, Cut(16, 1), 12), Choices(down=Cut(4, 4), splits=1, spread=False)],
 )
 def test_choices_are_read_as_they_are_told(choices):
     assert read_choices(choices.tell(), "net", 16, 8) == choices
@@ -23,7 +24,7 @@ def test_spaces_and_empty_parts_are_nothing():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("y=2", "net got choices='y=2': 'y' is no choice; known: down, inner, qkv, splits, units, x"),
+        ("y=2", "net got choices='y=2': 'y' is no choice; known: down, inner, qkv, splits, spread, units, x"),
         ("x=3", "net got choices='x=3': x cannot be '3'; give 1, 2, 4, 8"),
         ("x", "net got choices='x': x cannot be ''; give 1, 2, 4, 8"),
         ("x=1,x=2", "net got choices='x=1,x=2': x is given twice; give it once"),

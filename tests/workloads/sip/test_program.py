@@ -109,7 +109,8 @@ def test_the_logits_of_a_small_network_equal_those_of_numpy(name, batch, context
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "falcon"])
 @pytest.mark.parametrize(
-    "text", ["x=1,qkv=1,units=1,inner=1", "down=2x1", "down=2x2,inner=1,splits=3", "down=1x1,splits=9"]
+    "text",
+    ["x=1,qkv=1,units=1,inner=1", "down=2x1", "down=2x2,inner=1,splits=3", "down=1x1,splits=9", "spread=no,qkv=1"],
 )
 def test_the_logits_are_the_same_whatever_is_chosen(name, text):
     network = read(name)
@@ -118,7 +119,9 @@ def test_the_logits_are_the_same_whatever_is_chosen(name, text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["down=4x4,x=2,inner=1", "down=16x1,qkv=2,splits=2", "down=16x8,units=4", "down=4x8"])
+@pytest.mark.parametrize(
+    "text", ["down=4x4,x=2,inner=1", "down=16x1,qkv=2,splits=2", "down=16x8,units=4,spread=no", "down=4x8"]
+)
 def test_the_logits_are_the_same_whatever_is_chosen_on_the_default_machine(text):
     network = read("llama")
     choices = read_choices(text, "llama", 16, 8)
