@@ -140,17 +140,22 @@ FAMILIES = (
     Family(
         "networks on chips",
         "Whole networks on chips",
-        "time of a step of decode of five networks on `wormhole_n150` and `blackhole_p150`, one user and 32",
+        "time of a step of decode, and of prefill, of five networks on `wormhole_n150` and `blackhole_p150`, one user and 32",
         "tenstorrent/tt-metal, models/README.md and models/tt_transformers/PERF.md",
         "kernbench evaluate chip-networks",
         "What the host takes between steps, and in what mode the README was measured.",
         evaluating(
             "chip-networks",
             ("simulated_ns", "measured_ns"),
-            ("topology", "network", "mode", "batch"),
+            ("topology", "network", "phase", "mode", "batch", "tokens"),
             topology="wormhole_n150,blackhole_p150",
         ),
         rules=(
+            Rule(
+                ("prefill",),
+                -1,
+                "the host writes and starts each program of a prefill, whose sizes change; here they follow each other",
+            ),
             Rule(
                 ("blackhole",), -1, "measured programs read 45 to 58 % of what the DRAM gives, and are under development"
             ),

@@ -16,7 +16,7 @@ from kernbench.workloads.answer import tell_step
 from kernbench.workloads.memory import check_memory
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.tensix.checks import check_step, find_peak
-from kernbench.workloads.tensix.decode import Fidelities
+from kernbench.workloads.tensix.network import Fidelities
 from kernbench.workloads.tensix.run import ChipRun, run_step
 
 if TYPE_CHECKING:

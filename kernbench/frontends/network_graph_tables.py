@@ -39,12 +39,12 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
             f"{told['items_s']:,.1f} /s",
             f"{plural(told['sequences'], 'item')} in a pass, one pass after the other",
         ),
-        ("time of a pass", f"{told['step_ns'] / 1e6:,.4f} ms", f"{counted}{launches:,} launches, simulated time"),
+        ("time of a pass", f"{told['step_ns'] / 1e6:,.4f} ms", f"{counted}{launches:,} operators, simulated time"),
         ("fused", f"{len(told['fused']):,} nodes", "end the operator before them (--set fuse=no launches each)"),
         *_energy(told),
         ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {say_least(told)}"),
         ("memory", say_bytes(sum(held.values())), f"of {say_bytes(told['sip_bytes'])} of a SIP; {say_held(held)}"),
-        ("simulated", f"{result.latency_ns:,.3f} ns", f"latency of {len(rows):,} launches that stand for all"),
+        ("simulated", f"{result.latency_ns:,.3f} ns", f"latency of {len(rows):,} operators that stand for all"),
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
     ]
     return list_table(lines)
@@ -65,7 +65,7 @@ def _kinds(kinds: Sequence[Mapping[str, Any]], step_ns: float) -> TextTable:
     return TextTable(
         [
             Column("kind", [row["kind"] for row in kinds]),
-            Column("launches", [f"{row['count']:,}" for row in kinds], right=True),
+            Column("operators", [f"{row['count']:,}" for row in kinds], right=True),
             Column("us", [f"{row['ns'] / 1e3:,.3f}" for row in kinds], right=True),
             Column("of pass", [f"{row['ns'] / step_ns:.1%}" for row in kinds], right=True),
             Column("GFLOP", [f"{row['flops'] / 1e9:,.3f}" for row in kinds], right=True),

@@ -115,13 +115,15 @@ class GraphWorkload(OfFile):
     def _tell(self, graph: Graph, peak: Any, held: Mapping[str, int], result: RunResult) -> RunResult:
         """The result with the answer for the graph."""
         from kernbench.frontends.network_energy import tell_energy
-        from kernbench.workloads.sip.answer import time_marks
+        from kernbench.workloads.sip.answer import list_inexact, time_marks
         from kernbench.workloads.sip.graph_answer import tell_graph
+        from kernbench.workloads.sip.quiet import is_quiet
 
         session = result.device.session
         (ran,) = self.ran
         spans = time_marks(ran.marks, ran.launches, session.op_issue_fs, session.op_end_fs)
-        told = tell_graph(graph, self.units, spans, peak, held)
+        inexact = list_inexact(session.machine, quiet=is_quiet(session, ran.launches[0]))
+        told = tell_graph(graph, self.units, spans, peak, held, inexact)
         energy = tell_energy(result, told, ran)
         of_item = {"joules_per_item": energy["joules_per_token"], "items_per_joule": energy["tokens_per_joule"]}
         return replace(

@@ -12,11 +12,7 @@ from kernbench.units import AJ_PER_J, format_joules
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
 
-_HEADS = {  # by phase: what the time of the step is, and what rates count
-    "decode": ("time per token", "tokens/s"),
-    "prefill": ("first token", "prompt tokens/s"),
-    "chunked": ("time per token", "tokens/s"),
-}
+_TIMES = {"decode": "time per token", "prefill": "first token", "chunked": "time per token"}  # of a step, by phase
 _DECIMAL = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
@@ -32,19 +28,13 @@ def network_tables(result: RunResult) -> list[TextTable]:
 
 def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
     held = told["memory_bytes"]
-    what, unit = _HEADS[told["phase"]]
     lines = [
         (
-            what,
+            _TIMES[told["phase"]] if told["takes"] == "tokens" else "latency",
             f"{told['step_ns'] / 1e6:,.4f} ms",
             f"a step of all {told['layers']} layers, simulated time",
         ),
-        ("a user", f"{told['user_tokens_s']:,.1f} {unit}", f"one of {plural(told['sequences'], 'sequence')}"),
-        (
-            "the machine",
-            f"{told['tokens_s']:,.1f} {unit}",
-            f"{plural(told['sips'], told['place'])} in use",
-        ),
+        *_rates(told),
         *_pipeline(told["pipeline"]),
         *_routing(told["routing"]),
         *_energy(told),
@@ -89,6 +79,19 @@ def _routing(told: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
     most = plural(told["most_tokens"], "token")
     remark = f"of {told['experts']:,} a layer have tokens, at most {most}; routing {told['rule']}{expected}"
     return [("experts", f"{told['distinct']:,}", remark)]
+
+
+def _rates(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Tokens a second of a user and of the machine; of an encoder what it takes."""
+    used = f"{plural(told['sips'], told['place'])} in use"
+    if told["takes"] != "tokens":
+        batch = f"{told['sequences']:,} at a time, {plural(told['tokens'] // told['sequences'], 'token')} each; {used}"
+        return [("the machine", f"{told['sequences_s']:,.1f} {told['takes']}/s", batch)]
+    unit = "prompt tokens/s" if told["phase"] == "prefill" else "tokens/s"
+    return [
+        ("a user", f"{told['user_tokens_s']:,.1f} {unit}", f"one of {plural(told['sequences'], 'sequence')}"),
+        ("the machine", f"{told['tokens_s']:,.1f} {unit}", used),
+    ]
 
 
 def _energy(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:

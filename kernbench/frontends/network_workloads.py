@@ -19,6 +19,7 @@ from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Section, Shown
 from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
+from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.descriptions import Network, find_network
 from kernbench.workloads.names import is_graph, list_networks
 from kernbench.workloads.step import Step, check_sips, make_step, read_types
@@ -29,13 +30,15 @@ if TYPE_CHECKING:
     from kernbench.workloads.sip.program import Ran
 
 CHIPS = "tensix"
+MOST_TOKENS = 1 << 30  # of a sequence, where a network has no bound
+
 DOCS = """A step of the network.
 
 Parameters:
     phase: decode takes a token of each sequence, prefill whole prompts, chunked a chunk of a prompt beside decode
     batch: sequences of a step; of chunked, those that take one token each
     context: of decode and chunked, tokens that a single new one attends to, itself among them
-    prompt: of prefill, tokens of each sequence; of chunked, tokens of the prompt up to the end of the chunk
+    prompt: of prefill and encoders, tokens of each sequence; of chunked, tokens of the prompt up to the end of the chunk
     chunk: of chunked, new tokens of the prompt
     tp: SIPs that share the matrices of a layer (tensor parallelism)
     ep: SIPs that share the experts, each with sequences of its own (expert parallelism)
@@ -238,7 +241,7 @@ class NetworkWorkload(OfFile):
         (ran,) = self.ran
         spans = time_marks(ran.marks, ran.launches, session.op_issue_fs, session.op_end_fs)
         quiet = is_quiet(session, [ran.launches[0][at] for at in ran.alone])
-        inexact = list_inexact(step, session.machine, quiet=quiet)
+        inexact = list_inexact(session.machine, quiet=quiet, replicas=step.replicas)
         send_fs = time_send(session.machine, plan.network, step) if step.stages > 1 else 0
         told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact, send_fs)
         return replace(result, network={**told, **tell_energy(result, told, ran), "choices": list(decided.told)})
@@ -246,6 +249,13 @@ class NetworkWorkload(OfFile):
     def tables(self, result: RunResult) -> list[TextTable]:
         """As of `Workload`."""
         return network_tables(result)
+
+
+def find_defaults(network: Architecture) -> dict[str, str | int]:
+    """The parameters whose defaults depend on the network: an encoder takes whole sequences, none longer than it can."""
+    if network.causal:
+        return {}
+    return {"phase": "prefill", "prompt": min(int(networks.PARAMETERS["prompt"]), network.context or MOST_TOKENS)}
 
 
 def find(name: Name, values: Values) -> OfFile:
@@ -272,7 +282,7 @@ def find(name: Name, values: Values) -> OfFile:
     bench = Bench(
         architecture.name,
         found.description,
-        networks.PARAMETERS,
+        {**networks.PARAMETERS, **find_defaults(architecture)},
         found.file,
         run,
         choices=networks.CHOICES,

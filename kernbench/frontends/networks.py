@@ -82,5 +82,6 @@ FRONT_END = FrontEnd(
     folder=KIND,
     options=frozenset({"op_limit"}),
     suffixes=(".json", ".onnx"),
+    parameters_of=name_parameters,
     pictures="kernbench.report.figures.network_roofline",
 )

@@ -140,6 +140,11 @@ class RunResult:
         return None if self.network is None else self.network.get("items_s")
 
     @property
+    def sequences_s(self) -> float | None:
+        """Sequences whose step ends in a second, of a network: sentences or images of an encoder; None: no network."""
+        return None if self.network is None else self.network["sequences_s"]
+
+    @property
     def user_tokens_s(self) -> float | None:
         """Of a network: tokens a second of one sequence."""
         return None if self.network is None else self.network["user_tokens_s"]

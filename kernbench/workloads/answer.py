@@ -17,16 +17,20 @@ from kernbench.workloads.totals import count_active, count_parameters
 
 # The operators of `workloads.operators` that the launches of one name do.
 _DOES = {
+    "embedding": ("patches",),
     "q, k, v": ("q", "k", "v", "q_a", "q_b", "kv_a"),
     "attention": ("attention", "kv_b"),
     "o": ("o",),
     "gate, up": ("gate", "up"),
+    "gate": ("gate",),
     "up": ("up",),
     "down": ("down",),
     "router": ("router", "shared_router"),
     "experts' gate, up": ("expert_gate", "expert_up", "shared_gate", "shared_up"),
     "experts' down": ("expert_down", "shared_down"),
     "lm_head": ("lm_head",),
+    "pooler": ("pooler",),
+    "classes": ("classes",),
 }
 NOT_MODELLED = ("the choice of the next token from the logits", "requests that wait, come and go")
 
@@ -108,6 +112,8 @@ def tell_step(
         "step_fs": total_fs,
         "step_ns": step_ns,
         "tokens": together * step.tokens,
+        "sequences_s": together * step.sequences * step.replicas * 1e9 / step_ns,
+        "takes": "images" if network.patches else "tokens" if network.causal else "sentences",
         "user_tokens_s": step.parts[-1].tokens * 1e9 / step_ns,
         "tokens_s": together * step.tokens * step.replicas * 1e9 / step_ns,
         "least_ns": least_fs / FS_PER_NS,

@@ -75,7 +75,17 @@ class Norms:
     kind: str  # rms: a scale; layer: a scale and a shift
     per_layer: int
     final: bool = True
-    embedding: bool = False
+    embedding: bool = False  # one behind the embedding; then those of layers follow the sums of blocks and their inputs
+
+    @property
+    def before(self) -> bool:
+        """Whether attention and MLP read a norm of what the layer has."""
+        return not self.embedding
+
+    @property
+    def after(self) -> bool:
+        """Whether their results pass a norm of their own before they are added."""
+        return self.per_layer > 2
 
     @property
     def vectors(self) -> int:
@@ -128,7 +138,8 @@ class Architecture:
     causal: bool = True  # False: an encoder
     pooler: bool = False
     patches: Patches | None = None
-    soft_caps: int = 0  # tanh of scores, of logits
+    soft_caps: tuple[float, float] = (0.0, 0.0)  # of scores, of logits: cap x tanh(x / cap); 0: none
+    embedding_scale: float = 1.0
     quantised: str | None = None  # type of the weights of layers, where the config says another than `dtype`
     not_modelled: tuple[str, ...] = ()
 

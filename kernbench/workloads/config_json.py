@@ -71,7 +71,8 @@ def read_config(data: object, place: str, name: str) -> Architecture:
         causal=family.causal,
         pooler=type_name == "bert",
         patches=patches,
-        soft_caps=family.soft_caps,
+        soft_caps=_read_soft_caps(fields, family),
+        embedding_scale=d**0.5 if family.scales_embedding else 1.0,
         quantised=_read_quantisation(fields),
     )
     unread = fields.list_unread()
@@ -245,6 +246,18 @@ def _read_rotary(fields: Fields, attention: Heads | Latent) -> int:
     if isinstance(part, bool) or not isinstance(part, (int, float)) or not 0 <= part <= 1:
         raise fields.wrong("partial_rotary_factor rotary_pct", part, "a number of 0 to 1")
     return int(attention.size * part)
+
+
+def _read_soft_caps(fields: Fields, family: Family) -> tuple[float, float]:
+    """Of scores and of logits; a config that has none of the two fields leaves those of the family."""
+    names = ("attn_logit_softcapping", "final_logit_softcapping")
+    found = [fields.find(name) for name in names]
+    for name, value in zip(names, found, strict=True):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0):
+            raise fields.wrong(name, value, "a number above 0")
+    if not any(name in fields.data for name in names):
+        return family.soft_caps
+    return float(found[0] or 0), float(found[1] or 0)
 
 
 def _read_patches(fields: Fields) -> Patches:

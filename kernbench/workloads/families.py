@@ -33,7 +33,8 @@ class Family:
     latent: bool = False
     positions: bool = False  # learned
     causal: bool = True
-    soft_caps: int = 0
+    soft_caps: tuple[float, float] = (0.0, 0.0)  # of scores, of logits, if the config does not say
+    scales_embedding: bool = False  # by the root of the hidden size
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -77,7 +78,14 @@ FAMILIES: dict[str, Family] = {
     "qwen3_moe": Family(
         ("Qwen3MoeForCausalLM",), windows="used", mlp_bias=False, normalised=True, experts="num_experts"
     ),
-    "gemma": Family(("GemmaForCausalLM",), activations=_GELU, tied=True, mlp_bias=False, defaults={"head_dim": 256}),
+    "gemma": Family(
+        ("GemmaForCausalLM",),
+        activations=_GELU,
+        tied=True,
+        mlp_bias=False,
+        scales_embedding=True,
+        defaults={"head_dim": 256},
+    ),
     "gemma2": Family(
         ("Gemma2ForCausalLM",),
         norms=4,
@@ -85,7 +93,8 @@ FAMILIES: dict[str, Family] = {
         tied=True,
         mlp_bias=False,
         windows="even",
-        soft_caps=2,
+        soft_caps=(50.0, 30.0),
+        scales_embedding=True,
         defaults={"head_dim": 256, "sliding_window": 4096},
     ),
     "gemma3_text": Family(
@@ -96,6 +105,7 @@ FAMILIES: dict[str, Family] = {
         mlp_bias=False,
         normalised=True,
         windows="pattern",
+        scales_embedding=True,
         defaults=_GEMMA_3,
     ),
     "phi3": Family(("Phi3ForCausalLM",), windows="all", **_PLAIN),

@@ -179,6 +179,6 @@ def test_a_tanto_program_file_is_shown(tmp_path: Path, capsys: Capture) -> None:
 def test_a_directory_or_another_kind_of_file_is_one_sentence(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "kernel.cpp").write_text("void f() {}")
     assert main(["show", f"{tmp_path}/kernel.cpp"]) == 2
-    assert "is no YAML, Python or program file (.yaml, .py, .json); give one" in capsys.readouterr().err
+    assert "is no YAML, Python or program file (.yaml, .py, .json, .onnx); give one" in capsys.readouterr().err
     assert main(["show", f"{tmp_path}/."]) == 2
     assert "is a directory, and no bench of task graphs; give a file" in capsys.readouterr().err

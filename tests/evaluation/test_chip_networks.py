@@ -23,24 +23,27 @@ def test_measured_rows_are_what_can_be() -> None:
         network = find_network(row["network"]).architecture
         weights = count_parameters(network) - (0 if network.tied else network.vocabulary * network.hidden)
         assert row["mode"] in MODES
-        assert 1e9 / row["tokens_s"] > weights * BYTES_AN_ELEMENT / gbs
+        measured_ns = 1e6 * row["ms"] if row["tokens_s"] is None else 1e9 / row["tokens_s"]
+        assert measured_ns > weights * BYTES_AN_ELEMENT / gbs
 
 
 @pytest.mark.slow
 def test_networks_are_in_order_and_nothing_is_much_too_slow() -> None:
-    found = evaluate_chip_networks("wormhole_n150")
+    found = evaluate_chip_networks("wormhole_n150", phases=["decode"])
     assert found.schema == polars.Schema(COLUMNS)
     assert find_errors(found["simulated_ns"].to_list(), found["measured_ns"].to_list()).ordered > 0.9
     assert found["error"].max() < 0.1
     assert (found["simulated_ns"] > found["least_ns"]).all()
-    assert summarise(found).startswith("wormhole_n150, 12 points")
+    assert summarise(found).startswith("wormhole_n150, decode, 15 points")
 
 
 def test_a_small_network_takes_less_than_measured_by_what_the_host_takes() -> None:
-    found = evaluate_chip_networks("wormhole_n150", networks=["llama-3.2-1b"], overrides={"tensix_core.dispatch_ns": 0})
-    assert found["mode"].to_list() == ["accuracy", "performance", "performance"]
+    found = evaluate_chip_networks(
+        "wormhole_n150", networks=["llama-3.2-1b"], phases=["decode"], overrides={"tensix_core.dispatch_ns": 0}
+    )
+    assert found["mode"].to_list() == ["accuracy", "performance", "performance", "performance"]
     assert (found["simulated_ns"] < found["measured_ns"]).all()
-    assert (found["simulated_tokens_s"] * found["simulated_ns"]).to_list() == pytest.approx([1e9] * 3)
+    assert (found["simulated_tokens_s"] * found["simulated_ns"]).to_list() == pytest.approx([1e9] * 4)
 
 
 @pytest.mark.parametrize(

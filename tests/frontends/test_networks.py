@@ -14,7 +14,7 @@ from kernbench.frontends.registry import find, find_front_end
 from kernbench.sweep.run import run_sweep
 from kernbench.workloads.config_json import read_config
 from kernbench.workloads.totals import count_parameters
-from tests.workloads.configs import CONFIGS, decoder
+from tests.workloads.configs import CONFIGS, VIT, bert, decoder
 
 SMALL = decoder("llama", "64/4/4/2/16/128/256")
 SETS = ["batch=2", "context=9"]
@@ -76,6 +76,30 @@ def test_prefill_gives_the_time_to_the_first_token_and_prompt_tokens_a_second(co
     assert told["tokens_s"] == pytest.approx(66e9 / told["step_ns"])
     assert told["user_tokens_s"] == pytest.approx(33e9 / told["step_ns"])
     assert all(0 < row["share_of_peak"] < 1 for row in told["operators"] if row["bound"])
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "unit"),
+    [
+        ("small", {**bert(64, 2, 4), "vocab_size": 200, "max_position_embeddings": 64}, "sentences/s"),
+        ("small", {**VIT, "image_size": 16, "patch_size": 4, "num_labels": 10, "num_hidden_layers": 2}, "images/s"),
+    ],
+)
+def test_an_encoder_runs_as_it_is_and_says_what_it_takes_in_a_second(name, model, unit, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("small").mkdir()
+    (Path("small") / "config.json").write_text(json.dumps(model))
+    code, out, _ = run(capsys, "small/config.json", "batch=2")
+    assert code == 0
+    assert unit in out
+    code, out, _ = call(capsys, "show", "small/config.json")
+    assert "prefill" in out
+    told = kernbench.run("small/config.json", "tiny", parameters={"batch": 2}).network
+    assert told is not None
+    assert told["sequences_s"] == pytest.approx(2e9 / told["step_ns"])
+    code, _, err = run(capsys, "small/config.json", "phase=decode")
+    assert code == 2
+    assert "small is an encoder, which has no decode; give phase=prefill" in err
 
 
 def test_the_prompt_does_not_count_in_decode(config):

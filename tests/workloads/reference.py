@@ -24,7 +24,7 @@ def decode(
     def matrix(place: str, name: str, out: int, features: int) -> np.ndarray:
         return numbers.matrix(place, name, out, features).astype(np.float64)
 
-    x = matrix("start", "embedding", network.vocabulary, d)[ids]
+    x = matrix("start", "embedding", network.vocabulary, d)[ids] * network.embedding_scale
     if network.positions:
         x = x + matrix("start", "positions", network.positions, d)[context - 1]
     for layer, kind in enumerate(network.layer_kinds):
@@ -32,7 +32,8 @@ def decode(
         seen = min(context, kind.window or context)
         read = normal(network, numbers, place, "input_norm", x)
         of_layer = attend if isinstance(network.attention, Heads) else attend_latent
-        attended = x + of_layer(network, numbers, place, read, context, seen)
+        made = of_layer(network, numbers, place, read, context, seen)
+        attended = x + behind(network, numbers, place, "attention_after", made)
         name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
         read = normal(network, numbers, place, name, x if network.parallel else attended)
         if kind.sparse and network.experts:
@@ -41,10 +42,10 @@ def decode(
                 routings[layer] = Routing(tuple(tuple(int(one) for one in each) for each in chosen))
         else:
             made = mlp(network, numbers, place, read)
-        x = attended + made
+        x = attended + behind(network, numbers, place, "mlp_after", made)
     x = normal(network, numbers, "end", "final_norm", x)
     head = ("start", "embedding") if network.tied else ("end", "lm_head")
-    return matrix(*head, network.vocabulary, d) @ x.T
+    return cap(matrix(*head, network.vocabulary, d) @ x.T, network.soft_caps[1])
 
 
 def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int, before: int = 0) -> np.ndarray:
@@ -57,20 +58,57 @@ def prefill(network: Architecture, numbers: Numbers, ids: list[int], count: int,
     def matrix(place: str, name: str, out: int, features: int) -> np.ndarray:
         return numbers.matrix(place, name, out, features).astype(np.float64)
 
-    x = matrix("start", "embedding", network.vocabulary, d)[ids]
+    x = matrix("start", "embedding", network.vocabulary, d)[ids] * network.embedding_scale
     if network.positions:
         x = x + np.tile(matrix("start", "positions", network.positions, d)[before : before + length], (count, 1))
     for layer, kind in enumerate(network.layer_kinds):
         place = str(layer)
         read = normal(network, numbers, place, "input_norm", x)
-        attended = x + attend_prompt(network, numbers, place, read, length, before, kind.window)
+        made = attend_prompt(network, numbers, place, read, length, before, kind.window)
+        attended = x + behind(network, numbers, place, "attention_after", made)
         name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
-        x = attended + mlp(
-            network, numbers, place, normal(network, numbers, place, name, x if network.parallel else attended)
-        )
+        made = mlp(network, numbers, place, normal(network, numbers, place, name, x if network.parallel else attended))
+        x = attended + behind(network, numbers, place, "mlp_after", made)
     x = normal(network, numbers, "end", "final_norm", x[length - 1 :: length])
     head = ("start", "embedding") if network.tied else ("end", "lm_head")
-    return matrix(*head, network.vocabulary, d) @ x.T
+    return cap(matrix(*head, network.vocabulary, d) @ x.T, network.soft_caps[1])
+
+
+def encode_text(network: Architecture, numbers: Numbers, ids: list[int], count: int) -> np.ndarray:
+    """float64[hidden, sequence]: what the pooler makes of the first token of each of `count` sentences."""
+    d, length = network.hidden, len(ids) // count
+
+    def table(name: str, rows: int) -> np.ndarray:
+        return numbers.matrix("start", name, rows, d).astype(np.float64)
+
+    x = table("embedding", network.vocabulary)[ids] + table("token_types", network.token_types)[0]
+    x = x + np.tile(table("positions", network.positions)[:length], (count, 1))
+    x = normal(network, numbers, "start", "embedding_norm", x)
+    for layer in range(network.layers):
+        place = str(layer)
+        x = x + attend_prompt(network, numbers, place, x, length, 0, None)
+        x = normal(network, numbers, place, "attention_after", x)
+        x = normal(network, numbers, place, "mlp_after", x + mlp(network, numbers, place, x))
+    return np.tanh(product(numbers, "end", "pooler", x[::length], d, True)).T
+
+
+def encode_images(network: Architecture, numbers: Numbers, count: int) -> np.ndarray:
+    """float64[class, image]: the scores of the classes of each of `count` images, by the class token before its patches."""
+    d, patches = network.hidden, network.patches
+    assert patches is not None
+    shape = (count, patches.tokens, patches.channels * patches.patch**2)
+    pixels = numbers.draw("start", "pixels", shape)[:, 1:].astype(np.float64)
+    x = np.stack([product(numbers, "start", "patches", image, d, True) for image in pixels])
+    token = np.broadcast_to(numbers.vector("start", "class_token", d), (count, 1, d))
+    x = np.concatenate([token, x], axis=1) + numbers.matrix("start", "positions", network.positions, d)
+    x = x.reshape(-1, d)
+    for layer in range(network.layers):
+        place = str(layer)
+        read = normal(network, numbers, place, "input_norm", x)
+        x = x + attend_prompt(network, numbers, place, read, patches.tokens, 0, None)
+        x = x + mlp(network, numbers, place, normal(network, numbers, place, "mlp_norm", x))
+    x = normal(network, numbers, "end", "final_norm", x[:: patches.tokens])
+    return product(numbers, "end", "classes", x, patches.classes, True).T
 
 
 def attend_prompt(
@@ -94,12 +132,23 @@ def attend_prompt(
     keys, values = (np.concatenate(pair, axis=1) for pair in zip(old, (keys, values), strict=True))
     keys, values = (np.repeat(y, h // k, axis=2) for y in (keys, values))
     scores = np.einsum("sqhe,sche->shqc", q, keys) / np.sqrt(e)
-    ahead = np.arange(-kept, length)[None, :] - np.arange(length)[:, None]
-    scores[..., (ahead > 0) | (ahead <= -(window or kept + length))] = -np.inf
+    scores = cap(scores, network.soft_caps[0])
+    if network.causal:
+        ahead = np.arange(-kept, length)[None, :] - np.arange(length)[:, None]
+        scores[..., (ahead > 0) | (ahead <= -(window or kept + length))] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     out = np.einsum("shqc,sche->sqhe", weights, values).reshape(len(x), h * e)
     return product(numbers, place, "o", out, network.hidden, heads.out_bias)
+
+
+def behind(network: Architecture, numbers: Numbers, place: str, name: str, x: np.ndarray) -> np.ndarray:
+    """What a block adds, normalised if its kind is."""
+    return normal(network, numbers, place, name, x) if network.norms.per_layer == 4 else x
+
+
+def cap(x: np.ndarray, most: float) -> np.ndarray:
+    return most * np.tanh(x / most) if most else x
 
 
 def normal(network: Architecture, numbers: Numbers, place: str, name: str, x: np.ndarray) -> np.ndarray:
@@ -132,6 +181,7 @@ def attend(network: Any, numbers: Numbers, place: str, x: np.ndarray, context: i
     keys = np.concatenate([old_k, new_k.swapaxes(0, 1)[:, :, None]], axis=2)
     values = np.concatenate([old_v, new_v.swapaxes(0, 1)[:, :, None]], axis=2)
     scores = np.einsum("bkge,kbce->bkgc", q.reshape(batch, k, h // k, e), keys) / np.sqrt(e)
+    scores = cap(scores, network.soft_caps[0])
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     out = np.einsum("bkgc,kbce->bkge", weights, values).reshape(batch, h * e)

@@ -87,7 +87,7 @@ def _show(kind: str, name: str, overrides: Mapping[str, str], prefix: str | None
 def _kinds(name: str) -> list[str]:
     """The kinds that a name is of, in the order of `KINDS`. Errors: InputError for a name of nothing."""
     path = Path(name.rpartition(":")[0] if ".py:" in name else name)
-    if is_path(name) or (path.suffix in (".py", ".yaml", ".json") and is_file(path)):
+    if is_path(name) or (path.suffix in (".py", ".yaml", ".json", ".onnx") and is_file(path)):
         if not exists(path):
             raise InputError(f"no such file: {shorten(path)}; give a path, or a name of `kernbench list`")
         return [find_front_end(name).kind] if path != Path(name) else kinds_of_file(path)

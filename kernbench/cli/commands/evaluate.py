@@ -47,7 +47,7 @@ def command(**given: Any) -> None:
     chip-gemm: simulated matrix products against published ones of two chips (largest=2048: the largest side;
     dtypes=bfloat16,bfloat8_b,bfloat4_b; chip=n150: the one with which another topology is compared).
 
-    chip-networks: a step of decode of whole networks on two chips against measured tokens a second (networks=llama-3.1-8b).
+    chip-networks: steps of whole networks on two chips against measured times (networks=llama-3.1-8b; phases=decode).
 
     chips: operations of measured networks, and these products, against the times of their kernels (operations=matmul,unary;
     longest_ns=100us: leave out what took longer; file=mine.csv: another table of operations).

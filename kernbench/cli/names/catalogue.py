@@ -106,7 +106,7 @@ def kinds_of_file(path: Path) -> list[str]:
     if path.suffix in program.suffixes:
         return [program.kind]
     if path.suffix != ".yaml":
-        raise InputError(f"{show_path(path)} is no YAML, Python or program file (.yaml, .py, .json); give one")
+        raise InputError(f"{show_path(path)} is no YAML, Python or program file (.yaml, .py, .json, .onnx); give one")
     tree = _load(path)
     if "family" in tree:
         return ["machine"]

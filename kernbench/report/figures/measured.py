@@ -33,7 +33,7 @@ def plot_chips(table: polars.DataFrame, directory: Path) -> list[Path]:
 def plot_chip_networks(table: polars.DataFrame, directory: Path) -> list[Path]:
     """Draw `error` of steps of networks on chips, against measured times. As `plot_errors`."""
     check_table(table, chip_networks.COLUMNS, "chip networks", "chip-networks")
-    groups = [f"{row['network']}, {row['mode']}" for row in table.to_dicts()]
+    groups = [f"{row['network']}, {row['phase']}" for row in table.to_dicts()]
     return plot_errors(table, directory, groups, "measured_ns", "measured time", "of a step")
 
 

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
 STEP = "step_ns"
 COMPARED = ("latency_ns", "pe_exec_ns", "energy_j")
-OF_NETWORKS = (STEP, "user_tokens_s", "tokens_s")  # which replace the times of launches
+OF_NETWORKS = (STEP, "user_tokens_s", "tokens_s", "items_s")  # which replace the times of launches
 ALGORITHM = "collective_algorithm"
 # Of these more is better, of all other figures less.
 RATES = (
     "achieved_",
     "user_tokens_s",
     "tokens_s",
+    "items_s",
     "tokens_per_joule",
     "tflops_of_peak",
     "gbs_of_peak",
@@ -211,9 +212,14 @@ def compare_sides(one: Side, other: Side, columns: Sequence[str] = ()) -> Compar
 
 def _list_compared(one: Side, other: Side) -> list[str]:
     """What is compared of any two: of networks the step, which all layers count in, and the rates that follow from it."""
-    if not all(STEP in side.table.columns and len(side.table[STEP].drop_nulls()) for side in (one, other)):
+    known = [
+        name
+        for name in OF_NETWORKS
+        if all(name in side.table.columns and len(side.table[name].drop_nulls()) for side in (one, other))
+    ]
+    if STEP not in known:
         return list(COMPARED)
-    return [*OF_NETWORKS, *(name for name in COMPARED if not name.endswith("_ns"))]
+    return [*known, *(name for name in COMPARED if not name.endswith("_ns"))]
 
 
 def read_side(path: Path) -> Side:

@@ -1,8 +1,10 @@
 // Attention of decode, a unit at a time: the heads of queries, at most 32, that share the keys and values of a sequence, each in a
 // row. Positions are a matrix with blocks on its diagonal, so that each tile of a head is turned by a tile. The new token goes into
-// the last tiles of the cache, whose row for it is zero.
+// the last tiles of the cache, whose row for it is zero. With `splits` a core has a part of the context of one unit: it makes a sum
+// of values, the largest score and the sum of weights, and the collector of the unit brings those of all parts together.
 param<uint32> subs;
 param<uint32> masks;
+param<uint32> splits;
 
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
@@ -82,6 +84,101 @@ void weigh(math<T> acc, pipe<T> weights, pipe<T> v, uint32 first, uint32 tokens,
     }
 }
 
+// The sum, the largest score in all columns, and the sum of weights, as a frame for the collector.
+void pack_part(
+        pipe<T> psum, pipe<T> plargest, pipe<T> ptotal, pipe<T> constants, pipe<T> ppart, uint32 zero, uint32 head_tiles) {
+    ppart.reserve_back();
+    {
+        math<T> acc;
+        for (uint32 j = 0; j < head_tiles; j++) {
+            acc.copy(psum, j, j);
+        }
+        pack(acc, ppart, head_tiles);
+    }
+    {
+        math<T> acc;
+        acc.add_bcast_cols(constants, plargest, zero, 0, 0);
+        acc.pack(0, ppart);
+    }
+    {
+        math<T> acc;
+        acc.copy(ptotal, 0, 0);
+        acc.pack(0, ppart);
+    }
+    ppart.push_back();
+}
+
+// The sum of all parts, each times the exponential of how far its largest score is below that of all, and the sum of weights.
+void merge(
+        pipe<T> pparts,
+        pipe<T> constants,
+        pipe<T> plargest,
+        pipe<T> pscale,
+        pipe<T> pscaled,
+        pipe<T> psum,
+        pipe<T> ptotal,
+        uint32 parts,
+        uint32 one,
+        uint32 identity,
+        uint32 head_tiles) {
+    uint32 size = head_tiles + 2;
+    pparts.wait_front();
+    plargest.reserve_back();
+    {
+        math<T> acc;
+        for (uint32 p = 0; p < parts; p++) {
+            acc.reduce_max_rows(pparts, constants, p * size + head_tiles, one, 0);
+        }
+        acc.pack_row(0, plargest);
+    }
+    plargest.push_back();
+    plargest.wait_front();
+    pscale.reserve_back();
+    for (uint32 p = 0; p < parts; p++) {
+        math<T> acc;
+        acc.sub_bcast_cols(pparts, plargest, p * size + head_tiles, 0, 0);
+        acc.exp(0);
+        acc.pack(0, pscale);
+    }
+    pscale.push_back();
+    plargest.pop_front();
+    pscale.wait_front();
+    psum.reserve_back();
+    for (uint32 j = 0; j <= head_tiles; j++) {
+        pscaled.reserve_back();
+        for (uint32 p = 0; p < parts; p++) {
+            uint32 tile = j < head_tiles ? j : head_tiles + 1;
+            math<T> acc;
+            acc.mul(pparts, pscale, p * size + tile, p, 0);
+            acc.pack(0, pscaled);
+        }
+        pscaled.push_back();
+        pscaled.wait_front();
+        if (j < head_tiles) {
+            math<T> acc;
+            for (uint32 p = 0; p < parts; p++) {
+                acc.matmul(pscaled, constants, p, identity, 0, false);
+            }
+            acc.pack(0, psum);
+        } else {
+            ptotal.reserve_back();
+            {
+                math<T> acc;
+                for (uint32 p = 0; p < parts; p++) {
+                    acc.reduce_sum_rows(pscaled, constants, p, one, 0);
+                }
+                acc.recip(0);
+                acc.pack_row(0, ptotal);
+            }
+            ptotal.push_back();
+        }
+        pscaled.pop_front();
+    }
+    psum.push_back();
+    pscale.pop_front();
+    pparts.pop_front();
+}
+
 void kernel(
         pipe<T> pq,
         pipe<T> pkey,
@@ -108,17 +205,25 @@ void kernel(
         pipe<T> psum,
         pipe<T> pmean,
         pipe<T> prows,
+        pipe<T> ppart,
+        pipe<T> pparts,
+        pipe<T> pscale,
+        pipe<T> pscaled,
         uint32 first_unit,
         uint32 units,
         uint32 step,
         uint32 head_tiles,
-        uint32 context_tiles,
-        uint32 chunk) {
-    uint32 old = context_tiles - 1;
+        uint32 own_tiles,
+        uint32 chunk,
+        uint32 has_new,
+        uint32 collects) {
+    uint32 old = own_tiles - has_new;
     uint32 select = 2 * head_tiles;
     uint32 one = select + 1;
     uint32 mask = select + 2;
-    pconstant.set_frame(select + 3);
+    uint32 zero = select + 3;
+    uint32 identity = select + 4;
+    pconstant.set_frame(select + 5);
     pconstant.wait_front();
     pq.set_frame(head_tiles);
     pkey.set_frame(head_tiles);
@@ -137,9 +242,9 @@ void kernel(
     pnew_key.set_frame(head_tiles);
     pnew_value.set_frame(head_tiles);
     plast_score.set_frame(1);
-    pscore.set_frame(context_tiles);
+    pscore.set_frame(own_tiles);
     plargest.set_frame(1);
-    pweight.set_frame(context_tiles);
+    pweight.set_frame(own_tiles);
     ptotal.set_frame(1);
     psum.set_frame(head_tiles);
     pmean.set_frame(head_tiles);
@@ -148,11 +253,13 @@ void kernel(
         bool keeps = unit % subs == 0;
         to_tiles(pq, pq_tiles, head_tiles);
         turn(pq_tiles, pconstant, pq_turned, 0, head_tiles);
-        to_tiles(pkey, pkey_tiles, head_tiles);
-        turn(pkey_tiles, pconstant, pkey_turned, head_tiles, head_tiles);
-        insert(pold_key, pkey_turned, pconstant, plast_key, pnew_key, select, head_tiles, keeps);
-        to_tiles(pvalue, pvalue_tiles, head_tiles);
-        insert(pold_value, pvalue_tiles, pconstant, plast_value, pnew_value, select, head_tiles, keeps);
+        if (has_new != 0) {
+            to_tiles(pkey, pkey_tiles, head_tiles);
+            turn(pkey_tiles, pconstant, pkey_turned, head_tiles, head_tiles);
+            insert(pold_key, pkey_turned, pconstant, plast_key, pnew_key, select, head_tiles, keeps);
+            to_tiles(pvalue, pvalue_tiles, head_tiles);
+            insert(pold_value, pvalue_tiles, pconstant, plast_value, pnew_value, select, head_tiles, keeps);
+        }
 
         pscore.reserve_back();
         for (uint32 t = 0; t < old; t += chunk) {
@@ -167,7 +274,7 @@ void kernel(
             }
             pk.pop_front();
         }
-        if (masks != 0) {
+        if (has_new != 0 && masks != 0) {
             plast_score.reserve_back();
             {
                 math<T> acc;
@@ -182,20 +289,22 @@ void kernel(
                 acc.pack(0, pscore);
             }
             plast_score.pop_front();
-        } else {
+        } else if (has_new != 0) {
             math<T> acc;
             score(acc, pq_turned, plast_key, 0, head_tiles);
             acc.pack(0, pscore);
         }
         pscore.push_back();
         pq_turned.pop_front();
-        plast_key.pop_front();
+        if (has_new != 0) {
+            plast_key.pop_front();
+        }
 
         pscore.wait_front();
         plargest.reserve_back();
         {
             math<T> acc;
-            for (uint32 t = 0; t < context_tiles; t++) {
+            for (uint32 t = 0; t < own_tiles; t++) {
                 acc.reduce_max_rows(pscore, pconstant, t, one, 0);
             }
             acc.pack_row(0, plargest);
@@ -203,23 +312,27 @@ void kernel(
         plargest.push_back();
         plargest.wait_front();
         pweight.reserve_back();
-        for (uint32 t = 0; t < context_tiles; t++) {
+        for (uint32 t = 0; t < own_tiles; t++) {
             math<T> acc;
             acc.sub_bcast_cols(pscore, plargest, t, 0, 0);
             acc.exp(0);
             acc.pack(0, pweight);
         }
         pweight.push_back();
-        plargest.pop_front();
+        if (splits == 0) {
+            plargest.pop_front();
+        }
         pscore.pop_front();
         pweight.wait_front();
         ptotal.reserve_back();
         {
             math<T> acc;
-            for (uint32 t = 0; t < context_tiles; t++) {
+            for (uint32 t = 0; t < own_tiles; t++) {
                 acc.reduce_sum_rows(pweight, pconstant, t, one, 0);
             }
-            acc.recip(0);
+            if (splits == 0) {
+                acc.recip(0);
+            }
             acc.pack_row(0, ptotal);
         }
         ptotal.push_back();
@@ -233,14 +346,34 @@ void kernel(
                 weigh(acc, pweight, pv, t, count, head_tiles);
                 pv.pop_front();
             }
-            weigh(acc, pweight, plast_value, old, 1, head_tiles);
+            if (has_new != 0) {
+                weigh(acc, pweight, plast_value, old, 1, head_tiles);
+            }
             pack(acc, psum, head_tiles);
         }
         psum.push_back();
-        plast_value.pop_front();
+        if (has_new != 0) {
+            plast_value.pop_front();
+        }
         pweight.pop_front();
         psum.wait_front();
         ptotal.wait_front();
+        if (splits != 0) {
+            ppart.set_frame(head_tiles + 2);
+            pack_part(psum, plargest, ptotal, pconstant, ppart, zero, head_tiles);
+            ptotal.pop_front();
+            psum.pop_front();
+            plargest.pop_front();
+            if (collects == 0) {
+                continue;
+            }
+            pparts.set_frame(collects * (head_tiles + 2));
+            pscale.set_frame(collects);
+            pscaled.set_frame(collects);
+            merge(pparts, pconstant, plargest, pscale, pscaled, psum, ptotal, collects, one, identity, head_tiles);
+            psum.wait_front();
+            ptotal.wait_front();
+        }
         pmean.reserve_back();
         {
             math<T> acc;

@@ -1,5 +1,8 @@
 // Brings what attention of decode needs, for one unit after the other: the rows of queries, of the new key and of the new value of a
 // sequence from the cores that have them in L1; the last tiles of the cache, which the new token goes into; the keys before them.
+// With `splits` a core has a part of the context of one unit, and the collector of a unit waits for what all its parts made.
+param<uint32> splits;
+
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
 }
@@ -58,6 +61,8 @@ void kernel(
         pipe<T> pold_key,
         pipe<T> pold_value,
         pipe<T> pk,
+        pipe<T> pparts,
+        semaphore ready,
         uint32 first_unit,
         uint32 units,
         uint32 step,
@@ -67,6 +72,10 @@ void kernel(
         uint32 head_tiles,
         uint32 context_tiles,
         uint32 chunk,
+        uint32 first_tile,
+        uint32 old,
+        uint32 has_new,
+        uint32 collects,
         uint32 constant_tiles,
         uint32 width,
         uint32 o0,
@@ -77,7 +86,6 @@ void kernel(
         uint32 o5) {
     uint32 size = head_tiles * 32;
     uint32 queries = heads * group * size;
-    uint32 old = context_tiles - 1;
     pconstant.set_frame(constant_tiles);
     pconstant.reserve_back();
     pconstant.read(0, constants, 0, constant_tiles * 1024);
@@ -95,21 +103,25 @@ void kernel(
         uint32 row = cached / heads;
         uint32 head = cached - row * heads;
         uint32 lanes = least(32, group - sub * 32);
-        uint32 tile = cached * context_tiles * head_tiles;
+        uint32 tile = (cached * context_tiles + first_tile) * head_tiles;
         uint32 last = tile + old * head_tiles;
         pull(rows, pq, row, (head * group + sub * 32) * size, lanes * size, width, o0, o1, o2, o3, o4, o5);
-        pull(rows, pkey, row, queries + head * size, size, width, o0, o1, o2, o3, o4, o5);
-        pull(rows, pvalue, row, queries + (heads + head) * size, size, width, o0, o1, o2, o3, o4, o5);
-        pold_key.reserve_back();
-        pold_key.read(0, keys, last * 1024, head_tiles * 1024);
-        pold_value.reserve_back();
-        pold_value.read(0, values, last * 1024, head_tiles * 1024);
+        if (has_new != 0) {
+            pull(rows, pkey, row, queries + head * size, size, width, o0, o1, o2, o3, o4, o5);
+            pull(rows, pvalue, row, queries + (heads + head) * size, size, width, o0, o1, o2, o3, o4, o5);
+            pold_key.reserve_back();
+            pold_key.read(0, keys, last * 1024, head_tiles * 1024);
+            pold_value.reserve_back();
+            pold_value.read(0, values, last * 1024, head_tiles * 1024);
+        }
         read_barrier();
         pq.push_back();
-        pkey.push_back();
-        pvalue.push_back();
-        pold_key.push_back();
-        pold_value.push_back();
+        if (has_new != 0) {
+            pkey.push_back();
+            pvalue.push_back();
+            pold_key.push_back();
+            pold_value.push_back();
+        }
         for (uint32 t = 0; t < old; t += chunk) {
             uint32 count = least(chunk, old - t) * head_tiles;
             pk.reserve_back();
@@ -118,5 +130,11 @@ void kernel(
             read_barrier();
             pk.push_back();
         }
+    }
+    if (splits != 0 && collects != 0) {
+        pparts.set_frame(collects * (head_tiles + 2));
+        pparts.reserve_back();
+        ready.wait(collects);
+        pparts.push_back();
     }
 }

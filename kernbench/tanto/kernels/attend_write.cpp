@@ -1,5 +1,7 @@
 // Brings the values that are in the cache, writes the tiles with the new token back to it, and the result to the cores that will
-// have it in L1: the heads of a sequence in its row.
+// have it in L1: the heads of a sequence in its row. With `splits` what a part of the context makes goes to the collector of its unit.
+param<uint32> splits;
+
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
 }
@@ -29,6 +31,9 @@ void kernel(
         pipe<T> pnew_key,
         pipe<T> pnew_value,
         pipe<T> prows,
+        pipe<T> ppart,
+        local<T> parts,
+        semaphore ready,
         uint32 first_unit,
         uint32 units,
         uint32 step,
@@ -38,6 +43,13 @@ void kernel(
         uint32 head_tiles,
         uint32 context_tiles,
         uint32 chunk,
+        uint32 first_tile,
+        uint32 old,
+        uint32 has_new,
+        uint32 collects,
+        uint32 part,
+        uint32 collector_x,
+        uint32 collector_y,
         uint32 width,
         uint32 o0,
         uint32 o1,
@@ -46,7 +58,6 @@ void kernel(
         uint32 o4,
         uint32 o5) {
     uint32 size = head_tiles * 32;
-    uint32 old = context_tiles - 1;
     pv.set_frame(chunk * head_tiles);
     pnew_key.set_frame(head_tiles);
     pnew_value.set_frame(head_tiles);
@@ -58,7 +69,7 @@ void kernel(
         uint32 head = cached - row * heads;
         uint32 count = least(32, group - sub * 32) * size;
         uint32 feature = (head * group + sub * 32) * size;
-        uint32 tile = cached * context_tiles * head_tiles;
+        uint32 tile = (cached * context_tiles + first_tile) * head_tiles;
         for (uint32 t = 0; t < old; t += chunk) {
             uint32 tiles = least(chunk, old - t) * head_tiles;
             pv.reserve_back();
@@ -67,14 +78,28 @@ void kernel(
             read_barrier();
             pv.push_back();
         }
-        if (sub == 0) {
+        bool keeps = sub == 0 && has_new != 0;
+        if (keeps) {
             pnew_key.wait_front();
             pnew_key.write(0, keys, tile * 1024, head_tiles * 1024);
             pnew_value.wait_front();
             pnew_value.write(0, values, tile * 1024, head_tiles * 1024);
         }
+        if (splits != 0) {
+            uint32 size_of_part = (head_tiles + 2) * 1024;
+            ppart.set_frame(head_tiles + 2);
+            ppart.wait_front();
+            ppart.write(0, parts, part * size_of_part, size_of_part, collector_x, collector_y);
+            write_barrier();
+            ready.inc(collector_x, collector_y, 1);
+            ppart.pop_front();
+        }
         uint32 done = 0;
-        prows.wait_front();
+        if (collects == 0) {
+            count = 0;
+        } else {
+            prows.wait_front();
+        }
         while (done < count) {
             uint32 number = (feature + done) / width;
             uint32 at = feature + done - number * width;
@@ -84,8 +109,10 @@ void kernel(
             done += some;
         }
         write_barrier();
-        prows.pop_front();
-        if (sub == 0) {
+        if (collects != 0) {
+            prows.pop_front();
+        }
+        if (keeps) {
             pnew_key.pop_front();
             pnew_value.pop_front();
         }

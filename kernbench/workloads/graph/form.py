@@ -132,9 +132,16 @@ class Graph:
             read = {operator.inputs[0]: operator.output.elements * itemsize(self.values[operator.inputs[0].base].dtype)}
         return sum(read.values()) + operator.output.elements * itemsize(operator.dtype)
 
-    def weight_bytes(self, operator: Operator) -> int:
-        """Bytes of the constants among those."""
-        return sum(self._touched(view) for view in operator.reads if self.values[view.base].constant)
+    @property
+    def weight_bytes(self) -> int:
+        """The bytes of constants that a pass must read: each once, of tables the rows that are looked up."""
+        whole = {view.base: self._touched(view) for one in self.operators for view in one.reads}
+        tables = {
+            one.inputs[0].base: one.output.elements * itemsize(self.values[one.inputs[0].base].dtype)
+            for one in self.operators
+            if isinstance(one.spec, Gathered)
+        }
+        return sum(nbytes for name, nbytes in {**whole, **tables}.items() if self.values[name].constant)
 
     def _touched(self, view: View) -> int:
         """Bytes of the distinct elements of a view; of one that reads some again, at most those of its value."""

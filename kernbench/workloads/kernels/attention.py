@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kernbench.dtypes import itemsize
 from kernbench.host.memory.placement import part_of
 from kernbench.workloads.kernels.layout import Tile, find_tile, own_rows
-from kernbench.workloads.kernels.results import narrow
+from kernbench.workloads.kernels.results import narrow, soft_cap_steps
 
 
 class Decode(NamedTuple):
@@ -27,6 +27,7 @@ class Decode(NamedTuple):
     cache_dtype: str
     eps: float
     tile: Tile  # the machine's own
+    soft_cap: float = 0.0  # of scores; 0: none
 
     @property
     def pairs(self) -> int:
@@ -86,7 +87,8 @@ def _attend_unit(
     keys = tl.ref(cache[0] + at, (count, a.size), a.cache_dtype)
     size = itemsize(a.cache_dtype)
     tile = find_tile(Tile(count, a.size, a.group), size, "a", a.tile)
-    job = tl.composite("gemm", keys, tl.trans(query), out_dtype="f32", tile_shape=tile)
+    steps = soft_cap_steps(a.soft_cap)
+    job = tl.composite("gemm", keys, tl.trans(query), out_dtype="f32", epilogue=steps, tile_shape=tile)
     tl.wait(job)
     largest = tl.max(job.out, axis=0)
     weights = tl.exp(job.out - largest)

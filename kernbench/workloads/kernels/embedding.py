@@ -21,10 +21,11 @@ def embed(
     ids: Sequence[int],
     place: int,
     d: int,
+    scale: float,
     dtype: str,
     tl: Any,
 ) -> None:
-    """y (d, tokens) = the rows `ids` of a table (vocabulary, d), and of a table of positions if there is one, over PEs."""
+    """y (d, tokens) = rows `ids` of a table (vocabulary, d) times a scale, plus one of a table of positions, over PEs."""
     first, end = own_rows(tl, d)
     if first >= end:
         return
@@ -39,6 +40,8 @@ def embed(
         before, y = y, tl.dot(tl.trans(row), pick, y)
         if before is not None:
             tl.release(before)
+    if scale != 1:
+        y = y * scale
     if places_ptr:
         y = y + tl.load(places_ptr + (place * d + first) * size, (width, 1), dtype)
     tl.store(y_ptr + first * tokens * size, y)
@@ -51,10 +54,11 @@ def gather(
     panels: Sequence[tuple[int, int]],
     ids: tuple[Sequence[int], ...],
     d: int,
+    scale: float,
     dtype: str,
     tl: Any,
 ) -> None:
-    """Groups of tokens as panels of their own: sums of rows `ids` of tables (…, d), over PEs.
+    """Groups of tokens as panels of their own: sums of rows `ids` of tables (…, d) times a scale, over PEs.
 
     A table's `ids` has a row for each token. Rows are brought together in `rows`, (tokens, d), and turned into `columns`.
     """
@@ -69,6 +73,9 @@ def gather(
                 before, row = row, found if row is None else row + found
                 if before is not None:
                     tl.release(before)
+            if scale != 1:
+                before, row = row, row * scale
+                tl.release(before)
             tl.store(rows_ptr + token * d * size, row)
             tl.release(row)
         tl.store(columns_ptr + first * d * size, tl.trans(tl.load(rows_ptr + first * d * size, (width, d), dtype)))

@@ -73,6 +73,7 @@ class Normal(NamedTuple):
     shift_ptr: int
     eps: float
     residual_ptr: int = 0
+    whole_ptr: int = 0  # where the result is beside its copies, in one piece; 0: nowhere
 
 
 def normalise(
@@ -101,6 +102,8 @@ def normalise(
             if n.residual_ptr:
                 y = block.keep(y + tl.load(n.residual_ptr + at, block.shape, p.dtype), y)
             y = block.narrow(y)
+            if n.whole_ptr:
+                tl.store(n.whole_ptr + at, y)
             for copy in copies.list_all(panel):
                 tl.store(y_ptr + copy.at(p.features, first) * itemsize(p.dtype), y)
             block.release()

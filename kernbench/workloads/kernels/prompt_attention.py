@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from kernbench.dtypes import itemsize
 from kernbench.workloads.kernels.layout import CUBES, PES, TILE_BYTES
 from kernbench.workloads.kernels.panels import Copies, Panel
-from kernbench.workloads.kernels.results import narrow
+from kernbench.workloads.kernels.results import narrow, soft_cap_steps
 
 PIECES = 4  # of a block of scores, whose weights are stored while the next are computed
 UNSEEN = -1e30  # a score that becomes the weight 0
@@ -233,10 +233,9 @@ class _Unit:
 
     def _score(self, block: _Block) -> Any:
         """Start the product (keys, tokens) of a block."""
-        a, cap = self.a, self.a.soft_cap
-        keys = self._cached(0, block)
+        a, keys = self.a, self._cached(0, block)
         deep = max(1, TILE_BYTES // (a.size * itemsize(a.cache_dtype)))
-        steps = [{"op": "scale", "factor": 1 / cap}, {"op": "tanh"}, {"op": "scale", "factor": cap}] if cap else None
+        steps = soft_cap_steps(a.soft_cap)
         tile = min(keys.shape[0], deep), a.size, self.panel.width
         return self.tl.composite("gemm", keys, self.query, out_dtype="f32", epilogue=steps, tile_shape=tile)
 

@@ -9,11 +9,12 @@ from kernbench.dtypes import itemsize
 
 
 class Extras(NamedTuple):
-    """What follows a product: a bias (out, 1), an activation, and a tensor to add. Pointers; 0: none."""
+    """What follows a product: a bias (out, 1), an activation, a tensor to add, and a soft cap. Pointers; 0: none."""
 
     bias_ptr: int = 0
     activation: str = ""
     residual_ptr: int = 0
+    soft_cap: float = 0.0
 
 
 class Rows:
@@ -36,6 +37,10 @@ class Rows:
             y = self.keep(y * other, y, other)
         if then.residual_ptr:
             y = self.keep(y + tl.load(then.residual_ptr + self.at, self.shape, self.dtype), y)
+        if then.soft_cap:
+            y = self.keep(y * (1 / then.soft_cap), y)
+            y = self.keep(tl.tanh(y), y)
+            y = self.keep(y * then.soft_cap, y)
         return self.narrow(y)
 
     def narrow(self, y: Any) -> Any:
@@ -77,6 +82,8 @@ def activate(tl: Any, x: Any, activation: str, keep: Callable[..., Any]) -> Any:
         inner = keep(inner * 1.5957691, inner)
         gate = keep(tl.sigmoid(inner), inner)
         return keep(x * gate, gate)
+    if activation == "tanh":
+        return keep(tl.tanh(x))
     if activation == "relu":
         return keep(tl.maximum(x, 0.0))
     return x
@@ -89,3 +96,8 @@ def narrow(tl: Any, x: Any, dtype: str) -> Any:
     job = tl.composite("math", x, x, math_op="maximum", out_dtype=dtype)
     tl.wait(job)
     return job.out
+
+
+def soft_cap_steps(cap: float) -> list[dict[str, Any]]:
+    """The epilogue that caps numbers softly, cap x tanh(x / cap); 0: none."""
+    return [{"op": "scale", "factor": 1 / cap}, {"op": "tanh"}, {"op": "scale", "factor": cap}] if cap else []

@@ -10,7 +10,6 @@ import numpy as np
 from kernbench.machine.costs import peak_tflops
 from kernbench.workloads.answer import TFLOPS_PER_FLOP_FS, Peak
 from kernbench.workloads.plan import Mark
-from kernbench.workloads.step import Step
 
 if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
@@ -43,10 +42,10 @@ def time_marks(
     return list(zip(begins, ends, strict=True))
 
 
-def list_inexact(step: Step, machine: Machine, *, quiet: bool) -> list[str]:
+def list_inexact(machine: Machine, *, quiet: bool, replicas: int = 1) -> list[str]:
     """What equal layers, ranks and replicas do not have in common, though one stands for all."""
     remarks = {
-        "what replicas take from each other of the host": step.replicas > 1,
+        "what replicas take from each other of the host": replicas > 1,
         "what arbiters of routers remember from one launch to the next, some cycles": machine.flow_control is not None,
         "messages still under way when the next launch begins, which other layers may meet elsewhere": not quiet,
     }

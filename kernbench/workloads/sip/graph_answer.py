@@ -19,12 +19,13 @@ def tell_graph(
     spans_fs: Sequence[tuple[int, int]],
     peak: Peak,
     held: Mapping[str, int],
+    inexact: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The answer in JSON's types; `spans_fs` is the start and end of each unit."""
     rows = [_tell_unit(graph, unit, times, span, peak) for (unit, times), span in zip(units, spans_fs, strict=True)]
     total_fs = sum(row["times"] * (row["end_fs"] - row["start_fs"]) for row in rows)
     flops = sum(row["times"] * row["flops"] for row in rows)
-    moved = sum(graph.weight_bytes(one) for one in graph.operators) + _ends(graph)
+    moved = graph.weight_bytes + _ends(graph)
     least_fs = max(flops / peak.flops_fs, moved / peak.bytes_fs)
     step_ns = total_fs / FS_PER_NS
     return {
@@ -41,6 +42,7 @@ def tell_graph(
         "fused": dict(graph.fused),
         "tensor": 1,
         "replicas": 1,
+        "micro_batches": 1,
         "memory_bytes": dict(held),
         "sip_bytes": peak.held,
         "peak_tflops": peak.flops_fs * TFLOPS_PER_FLOP_FS,
@@ -56,7 +58,7 @@ def tell_graph(
         "share_of_least": least_fs / total_fs,
         "kinds": sum_kinds(rows, peak),
         "operators": rows,
-        "not_modelled": [*graph.not_modelled, *NOT_MODELLED],
+        "not_modelled": [*graph.not_modelled, *NOT_MODELLED, *inexact],
     }
 
 

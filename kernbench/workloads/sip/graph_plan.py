@@ -7,7 +7,7 @@ for the values that they read are alike, and one of them is simulated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +24,8 @@ from kernbench.workloads.kernels import tiles
 from kernbench.workloads.kernels import windows as products
 from kernbench.workloads.kernels.gather import gather
 from kernbench.workloads.kernels.layout import OVER_PES
-from kernbench.workloads.sip.product_blocks import STAGES, Engine, Work, choose_blocks
+from kernbench.workloads.kernels.windows import Blocks
+from kernbench.workloads.sip.product_blocks import STAGES, Engine, Work, bound_fs, choose_blocks
 from kernbench.workloads.sip.tile_choice import Sweeps, choose_tile, choose_window
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 COPIED = DPPolicy()  # a copy at each PE
 IN_EACH_CUBE = DPPolicy(pe="row_wise")
 _LINE = 512  # elements of a row of a lone axis: more than a burst
+_ANYWHERE = 1 << 62  # rows that a cube holds, if it has a copy of all
+_MOST_SPREAD = 1 << 22  # bytes of what is copied to each cube
 _ALONG_OPERATIONS = 6  # of an element, of a function along an axis
 _LONGEST = 1 << 15  # elements of a row that a kernel along an axis holds
 
@@ -57,6 +60,11 @@ class Unit:
     tensors: tuple[Held | None, ...]
     constants: dict[str, Any]
     key: object  # equal for units of one time
+    spread: tuple[Held, Held] | None = None  # a copy of an operand to each cube, before the launch
+
+    def list_tensors(self) -> list[Held]:
+        """All that it reads and writes."""
+        return [*(one for one in self.tensors if one), *(self.spread or ())]
 
 
 def find_engine(machine: Machine, dtype: str) -> Engine:
@@ -70,9 +78,8 @@ def find_engine(machine: Machine, dtype: str) -> Engine:
     tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
     m, k, n = tile
     tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, width))
-    route = machine.routing.route(places.pe(0, 0, 0).dma, places.hbm(0, 0, 0), Intent.PE_DMA, RouteKind.READ)
     burst = int(figures["hbm.burst_bytes"])
-    trip_fs = find_uncontended_latency(machine, route, burst).total_fs
+    trips_fs = [_trip_fs(machine, cube, burst) for cube in (0, places.cubes_per_sip // 2)]
     return Engine(
         2 * m * k * n / tile_fs,
         1 / figures["pe_tcm.read_byte"],
@@ -80,12 +87,21 @@ def find_engine(machine: Machine, dtype: str) -> Engine:
         1 / figures["ucie.byte"],
         burst,
         figures["pe_math.element_32"],
-        round(trip_fs + figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]),
+        trips_fs[0],
+        trips_fs[1],
         tile,
         int(figures["pe.scratch_bytes"]),
         pes,
         pes * places.cubes_per_sip,
     )
+
+
+def _trip_fs(machine: Machine, cube: int, nbytes: int) -> int:
+    """The time of a read of a memory of a cube by a PE of the first."""
+    places, figures = machine.places, machine.figures
+    route = machine.routing.route(places.pe(0, 0, 0).dma, places.hbm(0, cube, 0), Intent.PE_DMA, RouteKind.READ)
+    before = figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]
+    return round(find_uncontended_latency(machine, route, nbytes).total_fs + before)
 
 
 class Planner:
@@ -101,7 +117,7 @@ class Planner:
     def check_memory(self, units: Sequence[Unit], sip_bytes: int) -> dict[str, int]:
         """Bytes of weights and activations on a SIP, all copies counted. Errors: InputError with what is missing."""
         places = self.machine.places
-        held = {(one.value, one.shape, repr(one.policy)): one for unit in units for one in unit.tensors if one}
+        held = {(one.value, one.shape, repr(one.policy)): one for unit in units for one in unit.list_tensors()}
         found = {"weights": 0, "activations": 0}
         for one in held.values():
             copies = 1
@@ -169,11 +185,16 @@ class Planner:
         constant = weights.constant and not any(w.strides[:2])
         made, given = n * h * w_out, prod(self.graph.values[x.base].shape[:-1])
         held_rows = -(-given // self.machine.places.cubes_per_sip) * made // given
+        memory_rows = max(1, -(-given // engine.all_pes) * made // given)
         plain = spec.taps == spec.steps == (1, 1)
         run = depth if plain else channels * (spec.taps[1] if spec.dilations[1] == 1 and groups == 1 else 1)
         size = itemsize(self.graph.values[x.base].dtype)
-        work = Work(extent, depth, size, held_rows, constant, run, plain and constant)
-        blocks = choose_blocks(work, engine)
+        work = Work(extent, depth, size, held_rows, memory_rows, constant, run, plain and constant)
+        blocks, held_x = choose_blocks(work, engine), self._hold(x.base)
+        spread = None
+        if constant and self._is_worth_spreading(work, blocks, held_x, engine):
+            spread = held_x, held_x._replace(policy=IN_EACH_CUBE)
+            blocks, held_x = choose_blocks(_in_each_cube(work, engine), engine), spread[1]
         x_rows = products.Rows(x.strides[0], x.strides[1], x.strides[2], x.strides[3], x.strides[4], x.first)
         window = products.Window(*spec.taps, *spec.steps, *spec.dilations, *spec.before, x.shape[1], x.shape[2])
         if constant:
@@ -194,9 +215,17 @@ class Planner:
             "num_stages": STAGES,
         }
         grid = engine.all_pes * blocks.row_blocks * blocks.col_blocks
-        return self._unit(
-            one, products.multiply_windows, grid, [self._hold(x.base), held, self._hold(one.output.base)], constants
-        )
+        tensors = [held_x, held, self._hold(one.output.base)]
+        return replace(self._unit(one, products.multiply_windows, grid, tensors, constants), spread=spread)
+
+    def _is_worth_spreading(self, work: Work, blocks: Blocks, x: Held, engine: Engine) -> bool:
+        """Whether a product is quicker with a copy of x in each cube, made before it."""
+        nbytes = prod(x.shape) * itemsize(x.dtype)
+        if self.machine.places.cubes_per_sip == 1 or nbytes > _MOST_SPREAD or self.graph.values[x.value].constant:
+            return False
+        anywhere = _in_each_cube(work, engine)
+        copied_fs = nbytes / engine.link_bytes_fs + 2 * engine.read_fs
+        return bound_fs(choose_blocks(anywhere, engine), anywhere, engine) + copied_fs < bound_fs(blocks, work, engine)
 
     def _weights(
         self, w: View, extent: products.Extent, blocks: products.Blocks, engine: Engine
@@ -317,6 +346,12 @@ class Planner:
         table_held = Held(held.value, (rows // width, width), held.dtype, OVER_PES) if held.policy is COPIED else held
         constants = {"rows": spec.rows, "width": width}
         return self._unit(one, gather, 0, [table_held, self._hold(y.base)], constants)
+
+
+def _in_each_cube(work: Work, engine: Engine) -> Work:
+    """The same work with a copy of x in each cube."""
+    rows = work.extent.n * work.extent.h * work.extent.w
+    return work._replace(held_rows=_ANYWHERE, memory_rows=-(-rows // engine.pes))
 
 
 def _split_long(runs: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[tuple[int, tuple[int, ...]]]:

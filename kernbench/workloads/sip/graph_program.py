@@ -10,6 +10,7 @@ import numpy as np
 
 from kernbench.dtypes import is_float, numpy_dtype
 from kernbench.workloads.graph.form import Graph, Value
+from kernbench.workloads.kernels.spread import spread
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark
 from kernbench.workloads.sip.graph_plan import Held, Unit
@@ -48,6 +49,9 @@ class GraphRun:
     def launch(self, units: Sequence[Unit]) -> None:
         """Make the tensors of units, then launch them in order."""
         self._units = units
+        for unit in units:
+            for held in unit.list_tensors():
+                self.tensor(held)
         given = [tuple(None if held is None else self.tensor(held) for held in unit.tensors) for unit in units]
         for unit, tensors in zip(units, given, strict=True):
             first = len(self.torch.runtime.launches)
@@ -77,6 +81,11 @@ class GraphRun:
 
     def _launch(self, unit: Unit, tensors: tuple[Tensor | None, ...]) -> None:
         name = unit.kernel.__name__
+        if unit.spread:
+            held, copied = unit.spread
+            self.torch.launch(
+                "spread", spread, self.tensor(held), self.tensor(copied), held.shape[0], (0, held.shape[1]), held.dtype
+            )
         if not unit.grid:
             self.torch.launch(name, unit.kernel, *tensors, *unit.constants.values(), unit.operator.dtype)
             return

@@ -13,7 +13,7 @@ from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, over
 from kernbench.workloads.kernels.spread import spread_heads
 from kernbench.workloads.numbers import EPS, rotation
 from kernbench.workloads.sip.projection import Part, Projection
-from kernbench.workloads.sip.rank import Rank
+from kernbench.workloads.sip.rank import Normed, Rank
 
 if TYPE_CHECKING:
     from kernbench.host.torch.tensor import Tensor
@@ -34,7 +34,8 @@ class AttentionBlock:
         self.first = rank.index * heads.keys // rank.step.tensor  # of the heads of keys; ranks beyond them share one
         mine = slice(self.first * e, (self.first + own_keys) * e)
         own = rank.share(queries)
-        self.norm = rank.norm(place, "input_norm")
+        self.norm = rank.norm(place, "input_norm") if network.norms.before else None
+        self.after = find_after(rank, place, "attention")
         bias = heads.bias
         parts = [Part("q", queries, d, own, bias=bias), *(Part(n, keys, d, mine, bias=bias) for n in "kv")]
         self.qkv = Projection(rank, place, parts, self.norm)
@@ -131,7 +132,9 @@ class MlpBlock:
         network, d = rank.network, rank.network.hidden
         mlp, own = network.mlp, rank.share(network.mlp.inner)
         self.rank, self.mlp, self.place = rank, mlp, place
-        self.norm = rank.norm(place, "mlp_norm" if network.norms.per_layer > 1 else "input_norm")
+        name = "mlp_norm" if network.norms.per_layer > 1 else "input_norm"
+        self.norm = rank.norm(place, name) if network.norms.before else None
+        self.after = find_after(rank, place, "mlp")
         self.inputs = [
             Projection(rank, place, [Part(name, mlp.inner, d, own, bias=mlp.bias)], self.norm)
             for name in (("gate", "up") if mlp.gated else ("up",))
@@ -155,6 +158,12 @@ class MlpBlock:
             rank.multiply("down", self.inner, [self.down], y, residual=residual)
 
 
+def find_after(rank: Rank, place: str, block: str) -> Normed | None:
+    """The norm behind a block: of what it adds, or of the sum."""
+    norms = rank.network.norms
+    return rank.norm(place, f"{block}_after") if norms.after or not norms.before else None
+
+
 def find_sizes(rank: Rank, heads: Heads, kind: LayerKind) -> Decode:
     """The sizes of attention on a rank, with the context cut so that all PEs have a part and its scores fit in scratch."""
     torch, step = rank.torch, rank.step
@@ -169,7 +178,8 @@ def find_sizes(rank: Rank, heads: Heads, kind: LayerKind) -> Decode:
     splits = min(context, max(asked, -(-context // most)))
     splits = -(-context // -(-context // splits))  # none is empty
     cache = step.types.cache
-    return Decode(part.count, keys, group, heads.size, context, splits, rank.dtype, cache, EPS, rank.own_tile)
+    sizes = (part.count, keys, group, heads.size, context, splits, rank.dtype, cache, EPS, rank.own_tile)
+    return Decode(*sizes, rank.network.soft_caps[0])
 
 
 def draw_cache(rank: Rank, place: str, name: str, heads: Heads, context: int) -> np.ndarray:

@@ -35,6 +35,7 @@ class Engine(NamedTuple):
     burst_bytes: int
     element_fs: float
     read_fs: int  # of the shortest read
+    far_read_fs: int  # the same, half way over the dies
     tile: tuple[int, int, int]
     scratch_bytes: int
     pes: int
@@ -44,14 +45,15 @@ class Engine(NamedTuple):
 class Work(NamedTuple):
     """What is asked of a product: its extent, its inner elements, their bytes, and where its operands lie.
 
-    `held_rows` are the rows of the result whose pixels of x one cube holds. `constant`: the second operand is weights, and each
-    PE may have its own.
+    `held_rows` are the rows of the result whose pixels of x one cube holds, `memory_rows` those that one memory does.
+    `constant`: the second operand is weights, and each PE may have its own.
     """
 
     extent: Extent
     depth: int
     itemsize: int
     held_rows: int
+    memory_rows: int
     constant: bool
     run: int  # inner elements that follow each other in memory
     lines_join: bool  # lines of pixels follow each other too
@@ -72,19 +74,27 @@ def bound_fs(blocks: Blocks, work: Work, engine: Engine) -> float:
     tiles = -(-blocks.rows // tile_m) * -(-blocks.cols // tile_n) * -(-blocks.inner // tile_k) * rounds
     fetched = tiles * (min(tile_m, blocks.rows) * tile_k + tile_k * min(tile_n, blocks.cols)) * work.itemsize
     fetched += rounds * blocks.rows * blocks.cols * _SUM_BYTES
-    pixels = blocks.h * blocks.w
-    read = (pixels + blocks.cols) * inner * work.itemsize
-    line = -(-blocks.cols * work.itemsize // engine.burst_bytes) * engine.burst_bytes
-    transfers = 1 + (1 if work.lines_join else blocks.h) * -(-blocks.inner // work.run)
+    pixels, size = blocks.h * blocks.w, work.itemsize
+    far_rows = find_far_rows(blocks, work, engine)
+    x_line, y_line = blocks.inner * size, _round_up(blocks.cols * size, engine.burst_bytes)
+    if blocks.inner < work.extent.channels:
+        x_line = _round_up(x_line, engine.burst_bytes)
+    read = (pixels * x_line + blocks.cols * blocks.inner * size) * rounds
+    runs = (1 if work.lines_join else blocks.h) * -(-blocks.inner // work.run)
+    transfers = max(runs, -(-pixels // work.memory_rows)) * (engine.far_read_fs if far_rows else engine.read_fs)
     each = max(
         flops / engine.flops_fs,
         fetched / engine.tcm_bytes_fs,
-        read / engine.hbm_bytes_fs + transfers * rounds * engine.read_fs,
-        pixels * line / engine.hbm_bytes_fs,
+        read / engine.hbm_bytes_fs + (transfers + engine.read_fs) * rounds,
+        pixels * y_line / engine.hbm_bytes_fs,
     )
     own = blocks.row_blocks * blocks.col_blocks * (each + STAGES * engine.read_fs)
-    far = find_far_rows(blocks, work, engine) * min(blocks.col_parts, engine.pes) * blocks.col_blocks
-    return max(own, far * inner * work.itemsize / engine.link_bytes_fs)
+    far = far_rows * min(blocks.col_parts, engine.pes) * blocks.col_blocks
+    return max(own, far * x_line * rounds / engine.link_bytes_fs)
+
+
+def _round_up(number: int, to: int) -> int:
+    return -(-number // to) * to
 
 
 def find_far_rows(blocks: Blocks, work: Work, engine: Engine) -> int:

@@ -39,11 +39,8 @@ def check_lowered(network: Architecture, step: Step) -> None:
     """Check that a step has kernels. Errors: InputError that names what has none, and what would do."""
     name = network.name
     lacks = {
-        "bidirectional attention": not network.causal,
         f"phase={step.phase} of experts": network.experts is not None and step.phase != "decode",
         f"phase={step.phase} of latent attention": not isinstance(network.attention, Heads) and step.phase != "decode",
-        f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
-        "soft caps of scores": bool(network.soft_caps),
     }
     found = [what for what, is_so in lacks.items() if is_so]
     if found:
@@ -93,20 +90,16 @@ class Decoder:
         rank.expert_index = index // step.tensor
         rank.choices = choices
         self.x = rank.activation("x", d, over(choices.x))
-        self.part = rank.activation("part", d) if step.tensor > 1 else None
+        norms = network.norms
+        self.part = rank.activation("part", d) if step.tensor > 1 or norms.after else None
         self.both = rank.activation("both", d) if network.parallel else self.x
-        self.table = self._table("embedding", network.vocabulary)
-        self.places = self._table("positions", network.positions) if network.positions else 0
         self._prepare_ends()
         self.layers: list[tuple[str, Attention, Mlp]] = []
         for at, kind in plan.list_layers():
             rank.align()
             self.layers.append((f"layer {at}", self._attention(at, kind), self._mlp(at, kind)))
         rank.align()
-        place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
-        part = Part(name, network.vocabulary, d, self.last.share(network.vocabulary))
-        self.head = Projection(self.last, place, [part], self.last.norm("end", "final_norm"))
-        self.logits = self.last.activation("logits", self.head.rows)
+        self._prepare_output()
 
     def _make_rank(
         self, torch: RuntimeContext, network: Architecture, step: Step, index: int, numbers: Numbers
@@ -114,9 +107,20 @@ class Decoder:
         return Rank(torch, network, step, index, numbers)
 
     def _prepare_ends(self) -> None:
-        """Make what embedding and output need: `last` is the rank of what the output reads."""
+        """Make what the embedding needs; `last` is the rank of what the output reads."""
+        network = self.rank.network
+        self.table = self._table("embedding", network.vocabulary)
+        self.places = self._table("positions", network.positions) if network.positions else 0
         self.identity = self.rank.constant("identity", np.eye(self.rank.tokens, dtype=np.float32))
         self.last, self.read = self.rank, self.x
+
+    def _prepare_output(self) -> None:
+        """Make what the output needs."""
+        network, last = self.rank.network, self.last
+        place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
+        part = Part(name, network.vocabulary, network.hidden, last.share(network.vocabulary))
+        self.head = Projection(last, place, [part], last.norm("end", "final_norm"))
+        self.logits = last.activation("logits", self.head.rows)
 
     def _attention(self, at: int, kind: LayerKind) -> Attention:
         latent = isinstance(self.rank.network.attention, Latent)
@@ -131,7 +135,7 @@ class Decoder:
 
     def list_collectives(self) -> list[tuple[str, Tensor]]:
         """The collectives of a step, each with a tensor of its size."""
-        found = [("all_reduce", self.part)] if self.part is not None else []
+        found = [("all_reduce", self.part)] if self.part is not None and self.rank.step.tensor > 1 else []
         return found + [("all_to_all", mlp.out[0]) for *_, mlp in self.layers if isinstance(mlp, SentExperts)][:1]
 
     def launch(self) -> None:
@@ -148,25 +152,36 @@ class Decoder:
                 self._add(attention, "attention")
                 self._add(mlp, "MLP")
         rank.section = self.last.section = "output"
-        with rank.operator("lm_head"):
-            self._read_last()
-            self.last.multiply("lm_head", self.read, [self.head], self.logits)
+        self._output()
+
+    def _output(self) -> None:
+        """From what the layers leave to the logits."""
+        with self.last.operator("lm_head"):
+            cap = self.rank.network.soft_caps[1]
+            self.last.multiply("lm_head", self.read, [self.head], self.logits, soft_cap=cap)
 
     def _embed(self) -> None:
         rank, network, before = self.rank, self.rank.network, self.rank.step.parts[0].before
-        given = (self.places, self.identity, self.x, tuple(self._ids), before, network.hidden, rank.dtype)
+        sizes = (before, network.hidden, network.embedding_scale)
+        given = (self.places, self.identity, self.x, tuple(self._ids), *sizes, rank.dtype)
         rank.torch.launch("embed", embed, self.table, *given)
 
-    def _read_last(self) -> None:
-        """Bring what the output reads together: here it is all that there is."""
-
     def _add(self, block: Attention | Mlp, name: str) -> None:
-        """x += the block of x."""
+        """x += the block of x, or its norm."""
+        norms = self.rank.network.norms
         if self.part is None:
             block.launch(self.x, self.x, self.x)
             return
         block.launch(self.x, self.part, 0)
-        self.rank.add_parts(name, self.x, self.part)
+        if not norms.after:
+            self.rank.add_parts(name, self.x, self.part)
+            return
+        if self.rank.step.tensor > 1:
+            self.rank.sum_parts(name, self.part)
+        assert isinstance(block, (AttentionBlock, MlpBlock))
+        assert block.after is not None
+        with self.rank.operator("norm, add"):
+            self.rank.normalise(self.part, block.after, self.x, self.x)
 
     def _add_both(self, attention: Attention, mlp: Mlp) -> None:
         """x += what attention and MLP make of one x, with one all-reduce."""
@@ -212,9 +227,16 @@ def make_decoder(
     choices: Choices = WITHOUT,
 ) -> Decoder:
     """The decoder of a rank for a step of its phase."""
+    from kernbench.workloads.sip.encoder import ImageEncoder, TextEncoder
     from kernbench.workloads.sip.prompt import PromptDecoder
 
-    kind = Decoder if step.phase == "decode" else PromptDecoder
+    network = plan.network
+    if network.patches:
+        kind = ImageEncoder
+    elif not network.causal:
+        kind = TextEncoder
+    else:
+        kind = Decoder if step.phase == "decode" else PromptDecoder
     return kind(torch, plan, step, index, numbers, known, choices)
 
 

@@ -35,23 +35,34 @@ class PromptDecoder(Decoder):
         return PromptRank(torch, network, step, index, numbers)
 
     def _prepare_ends(self) -> None:
-        rank, step, d = self.rank, self.rank.step, self.rank.network.hidden
-        self.token_rows = rank.torch.empty((rank.tokens, d), rank.dtype, OVER_PES, "token_rows")
-        self.token_columns = rank.activation("token_columns", d)
+        rank, network = self.rank, self.rank.network
+        self.table = self._table("embedding", network.vocabulary)
+        self.places = self._table("positions", network.positions) if network.positions else 0
+        self.token_rows = rank.torch.empty((rank.tokens, network.hidden), rank.dtype, OVER_PES, "token_rows")
+        self.token_columns = rank.activation("token_columns", network.hidden)
         widths = dict.fromkeys(panel.width for panel in rank.panels)
         made = {width: rank.constant("identity", np.eye(width, dtype=np.float32)) for width in widths}
         self.identities = tuple(made[panel.width] for panel in rank.panels)
-        self.last = Rank(rank.torch, rank.network, step, rank.index, rank.numbers, rank.marks, columns=step.sequences)
-        self.read = self.last.activation("last", d)
-        self.picks = [(panel, self._pick(panel, chosen)) for panel, chosen in self._list_last()]
+        self._prepare_picks()
 
-    def _list_last(self) -> list[tuple[Panel, list[tuple[int, int]]]]:
-        """Panels with the last token of a sequence, and (column of the panel, sequence) of each."""
-        last = np.cumsum([part.tokens for part in self.rank.step.parts for _ in range(part.count)]) - 1
+    def _prepare_picks(self) -> None:
+        """Make what brings the tokens together that the output reads."""
+        rank, step = self.rank, self.rank.step
+        self.last = Rank(rank.torch, rank.network, step, rank.index, rank.numbers, rank.marks, columns=step.sequences)
+        self.read = self.last.activation("last", rank.network.hidden)
+        self.picks = [(panel, self._pick(panel, chosen)) for panel, chosen in self._list_picks()]
+
+    def list_read(self) -> np.ndarray:
+        """int64[sequence]: the token of each sequence that the output reads, here the last."""
+        return np.cumsum([part.tokens for part in self.rank.step.parts for _ in range(part.count)]) - 1
+
+    def _list_picks(self) -> list[tuple[Panel, list[tuple[int, int]]]]:
+        """Panels with tokens that the output reads, and (column of the panel, sequence) of each."""
         found: list[tuple[Panel, list[tuple[int, int]]]] = []
         for panel in self.rank.panels:
             end = panel.first + panel.width
-            chosen = [(int(token) - panel.first, i) for i, token in enumerate(last) if panel.first <= token < end]
+            read = enumerate(self.list_read())
+            chosen = [(int(token) - panel.first, i) for i, token in read if panel.first <= token < end]
             if chosen:
                 found.append((panel, chosen))
         return found
@@ -62,16 +73,27 @@ class PromptDecoder(Decoder):
             matrix[column, sequence] = 1
         return self.rank.constant("picks", matrix)
 
-    def _embed(self) -> None:
-        rank, network = self.rank, self.rank.network
+    def _list_tables(self) -> tuple[list[Tensor], list[list[int]]]:
+        """The tables whose rows are added for each token, and those rows."""
         tables, ids = [self.table], [list(self._ids)]
         if not isinstance(self.places, int):
             tables.append(self.places)
-            ids.append(list_positions(rank.step))
+            ids.append(list_positions(self.rank.step))
+        return tables, ids
+
+    def _embed(self) -> None:
+        rank, network = self.rank, self.rank.network
+        tables, ids = self._list_tables()
         panels, d = flat(rank.panels), network.hidden
-        rows = (self.token_rows, self.token_columns, panels, tuple(map(tuple, ids)), d, rank.dtype)
-        rank.torch.launch("gather", gather, tuple(tables), *rows)
+        given = (tuple(map(tuple, ids)), d, network.embedding_scale, rank.dtype)
+        rank.torch.launch("gather", gather, tuple(tables), self.token_rows, self.token_columns, panels, *given)
         rank.torch.launch("arrange", arrange, self.token_columns, self.identities, self.x, rank.pieces(d))
+
+    def _output(self) -> None:
+        with self.last.operator("lm_head"):
+            self._read_last()
+            cap = self.rank.network.soft_caps[1]
+            self.last.multiply("lm_head", self.read, [self.head], self.logits, soft_cap=cap)
 
     def _read_last(self) -> None:
         panels, matrices = zip(*self.picks, strict=True)

@@ -23,6 +23,7 @@ from kernbench.workloads.numbers import EPS
 from kernbench.workloads.sip.layer import AttentionBlock
 from kernbench.workloads.sip.prompt_panels import flat
 from kernbench.workloads.sip.prompt_rank import PromptRank
+from kernbench.workloads.sip.rank import find_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,9 +120,11 @@ def find_prompt(rank: PromptRank, heads: Heads, kind: LayerKind) -> Prompt:
     before = min(part.before, window - 1) if window else part.before
     keys = max(1, heads.keys // step.tensor)
     group = heads.queries // step.tensor // keys
-    block = find_block(rank.scratch, max(panel.width for panel in rank.prompts), heads.size, itemsize(rank.dtype))
+    block = find_block(
+        find_scratch(rank.torch), max(panel.width for panel in rank.prompts), heads.size, itemsize(rank.dtype)
+    )
     sizes = (part.count, part.tokens, before, keys, group, heads.size, window, network.causal, block)
-    return Prompt(*sizes, rank.dtype, step.types.cache, EPS)
+    return Prompt(*sizes, rank.dtype, step.types.cache, EPS, network.soft_caps[0])
 
 
 def find_block(scratch: int, width: int, size: int, itemsize: int) -> int:

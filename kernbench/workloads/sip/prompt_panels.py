@@ -11,23 +11,17 @@ from kernbench.units import FS_PER_NS
 from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.kernels.panels import Copies, Panel, cut
 from kernbench.workloads.sip.answer import find_peak
+from kernbench.workloads.sip.rank import find_scratch
 from kernbench.workloads.weights import Weight, list_layer
 
 if TYPE_CHECKING:
     from kernbench.host.torch.context import RuntimeContext
     from kernbench.workloads.step import Step
 
-SCRATCH_SHARE = 15 / 16  # of it for results whose sizes kernels choose; the rest is for small ones
-
 
 def flat(panels: Sequence[Panel]) -> tuple[tuple[int, int], ...]:
     """Panels as arguments of a launch."""
     return tuple(map(tuple, panels))  # type: ignore[arg-type]
-
-
-def find_scratch(torch: RuntimeContext) -> int:
-    """Bytes of the scratch of a PE for results whose sizes kernels choose."""
-    return int(int(torch.driven.machine.figures["pe.scratch_bytes"]) * SCRATCH_SHARE)
 
 
 def find_widest(scratch: int, network: Architecture) -> int:

@@ -16,6 +16,8 @@ from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.kernels.cuts import Cut, Grid, place
 from kernbench.workloads.kernels.layout import IN_CUBES, OVER_PES, Tile, find_tile
 from kernbench.workloads.kernels.linear import finish, multiply
+from kernbench.workloads.kernels.norm import Pieces, normalise, sum_features
+from kernbench.workloads.kernels.panels import Copies, Panel
 from kernbench.workloads.kernels.spread import add, spread
 from kernbench.workloads.numbers import EPS, Numbers
 from kernbench.workloads.plan import Mark
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from kernbench.host.torch.context import RuntimeContext
     from kernbench.host.torch.tensor import Tensor
     from kernbench.workloads.sip.projection import Projection
+
+
+SCRATCH_SHARE = 15 / 16  # of it for results whose sizes kernels choose; the rest is for small ones
 
 
 class Normed(NamedTuple):
@@ -54,6 +59,7 @@ class Rank:
     sums: tuple[Tensor, Tensor] = field(init=False)
     fillers: list[Buffer] = field(default_factory=list["Buffer"])
     choices: Choices = WITHOUT
+    feature_sums: Tensor | int = field(init=False)  # of norms that have launches of their own
 
     def __post_init__(self) -> None:
         shape = (self.torch.pes_per_cube, self.tokens)
@@ -61,6 +67,10 @@ class Rank:
             self.torch.empty(shape, "f32", IN_CUBES, "squares"),
             self.torch.empty(shape, "f32", IN_CUBES, "elements"),
         )
+        norms = self.network.norms
+        self.feature_sums = 0
+        if norms.after or not norms.before or not self.folds_norms:
+            self.feature_sums = self.torch.empty((2 * self.feature_parts, self.tokens), "f32", OVER_PES, "feature_sums")
 
     @property
     def folds_norms(self) -> bool:
@@ -120,7 +130,10 @@ class Rank:
 
         has_mean = self.network.norms.kind == "layer"
         shift = (lambda: self.numbers.vector(place, f"{name}.shift", width)) if has_mean else None
-        return Normed(self.column(f"{place}.{name}", width, scale, IN_CUBES), scale, shift)
+        weight = self.column(f"{place}.{name}", width, scale, IN_CUBES)
+        if shift is None or self.folds_norms:
+            return Normed(weight, scale, shift)
+        return Normed(weight, scale, shift, self.column(f"{place}.{name}.shift", width, shift, IN_CUBES))
 
     @contextmanager
     def operator(self, name: str) -> Iterator[None]:
@@ -151,6 +164,7 @@ class Rank:
         *,
         activation: str = "",
         residual: Tensor | int = 0,
+        soft_cap: float = 0.0,
     ) -> None:
         """y = what projections make of x, with what follows; of two the first is the gate of the second."""
         one = projections[0]
@@ -161,7 +175,7 @@ class Rank:
         ended = None
         if norm is not None:
             ended = (*self.sums, one.features, EPS, one.shift if one.shift is not None else 0)
-        extras = (one.bias, activation, residual)
+        extras = (one.bias, activation, residual, soft_cap)
         self.torch.launch(f"{name}_sum", finish, parts, y, sizes, self.types, ended, extras, one.grid.cut)
 
     def tile(self, one: Projection) -> Tile:
@@ -180,12 +194,49 @@ class Rank:
         """Of weights and activations."""
         return self.step.types.weights, self.dtype
 
-    def add_parts(self, name: str, x: Tensor, part: Tensor) -> None:
-        """x += the sum of the parts of all ranks."""
+    def normalise(
+        self, x: Tensor, norm: Normed, y: Tensor, residual: Tensor | int = 0, whole: Tensor | int = 0
+    ) -> None:
+        """y, and `whole` beside its copies, = the norm of x, plus a residual."""
+        pieces = self.pieces(self.network.hidden)
+        self.torch.launch("sum_features", sum_features, x, self.feature_sums, norm.shift is not None, pieces)
+        normal = (norm.weight, norm.shift_vector, EPS, residual, whole)
+        self.torch.launch("normalise", normalise, x, self.feature_sums, y, normal, pieces, self.places_of(y))
+
+    def pieces(self, features: int) -> Pieces:
+        """How kernels cut activations of a number of features over all PEs."""
+        return Pieces(self.own_panels, self.feature_parts, features, self.dtype, find_scratch(self.torch))
+
+    @property
+    def feature_parts(self) -> int:
+        """Parts of the features of a panel, over all PEs."""
+        return max(1, self.torch.cubes_per_sip * self.torch.pes_per_cube // len(self.own_panels))
+
+    @property
+    def own_panels(self) -> tuple[Panel, ...]:
+        """The panels of activations: here one."""
+        return (Panel(0, self.tokens),)
+
+    def places_of(self, y: Tensor) -> Copies:
+        """Where the copies of an activation lie: here one."""
+        del y
+        return Copies((0, self.tokens), self.torch.cubes_per_sip)
+
+    def sum_parts(self, name: str, part: Tensor) -> None:
+        """part = the sum of the parts of all ranks."""
         with self.operator(f"{name} all-reduce"):
             self.torch.distributed.all_reduce(part, over="ranks")
+
+    def add_parts(self, name: str, x: Tensor, part: Tensor) -> None:
+        """x += the sum of the parts of all ranks."""
+        self.sum_parts(name, part)
         with self.operator("add"):
             self.torch.launch("add", add, x, part, x.shape[0], self.tokens, self.dtype)
+
+
+def find_scratch(torch: RuntimeContext) -> int:
+    """Bytes of the scratch of a PE for results whose sizes kernels choose."""
+    return int(int(torch.driven.machine.figures["pe.scratch_bytes"]) * SCRATCH_SHARE)
 
 
 def align(torch: RuntimeContext) -> list[Buffer]:

@@ -1,26 +1,28 @@
 """Attention of decode: a token of each sequence behind its cache, which lies in DRAM.
 
-A unit is a sequence, a head of keys, and at most 32 heads of queries, each in a row; units are dealt over all cores. Positions
-are one matrix. Features of a head are in an order in which those that turn together are neighbours, so this matrix has blocks
-of 2 x 2 on its diagonal, and a tile of a head is turned by one tile. Weights and caches have that order, by which scores do not
-change.
+A unit is a sequence, a head of keys, and at most 32 heads of queries, each in a row; units are dealt over all cores. Where
+cores are more than units, each has a part of the context of one, and one brings the parts together. Positions are one matrix.
+Features of a head are in an order in which those that turn together are neighbours, so this matrix has blocks of 2 x 2 on its
+diagonal, and a tile of a head is turned by one tile. Weights and caches have that order, by which scores do not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from kernbench.tanto.api import INPUT, INTERMED, MATH, OUTPUT, READER, WRITER, Global
+from kernbench.tanto.api import INPUT, INTERMED, MATH, OUTPUT, READER, WRITER, Global, Local, Semaphore
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
 from kernbench.workloads.numbers import rotation
-from kernbench.workloads.tensix.chip import Builder, Chip, Shards, page_tiles, parts_of
+from kernbench.workloads.tensix.chip import ACTIVATIONS, Builder, Chip, Core, Shards, page_tiles, parts_of
 
 Make = Callable[[], np.ndarray]
 CHUNK = 32  # tiles of keys or values that come at a time, at most
+CONSTANTS = 5  # tiles beside those that turn
 NEVER = -1e30  # a score of a token that is not there
 
 
@@ -91,7 +93,8 @@ class Cache:
 def make_constants(chip: Chip, sizes: Sizes) -> Global:
     """Tiles for `attend.cpp`.
 
-    They turn queries, and scale their scores; turn keys; put a first row to that of the new token; then ones, and a mask.
+    They turn queries, and scale their scores; turn keys; put a first row to that of the new token; then ones, a mask, zeros,
+    and an identity.
     """
     s, n = sizes, sizes.head_tiles
 
@@ -104,9 +107,44 @@ def make_constants(chip: Chip, sizes: Sizes) -> Global:
         select[s.place, 0] = 1
         mask[:, s.place + 1 :] = NEVER
         scaled = [block / np.float32(np.sqrt(s.size)) for block in blocks]
-        return np.concatenate([*scaled, *blocks, select, np.ones((SIDE, SIDE), np.float32), mask], axis=1)
+        ones, identity = np.ones((SIDE, SIDE), np.float32), np.eye(SIDE, dtype=np.float32)
+        return np.concatenate([*scaled, *blocks, select, ones, mask, np.zeros_like(mask), identity], axis=1)
 
-    return chip.tiles(make, 1, 2 * n + 3)
+    return chip.tiles(make, 1, 2 * n + CONSTANTS)
+
+
+class Dealt(NamedTuple):
+    """What a core does: units from one on, or a part of the context of one.
+
+    Of a part: whether the new token is in it, and how many it collects, its own among them; 0 for those that do not collect.
+    """
+
+    first_unit: int
+    step: int
+    first_tile: int
+    tiles: int  # of the context
+    has_new: bool
+    collects: int  # of whole units 1
+    part: int
+    collector: Core
+
+
+def deal(sizes: Sizes, cores: Sequence[Core]) -> dict[Core, Dealt]:
+    """What each core does: whole units in turn, or where cores are more than units, parts of the context of one."""
+    s, units = sizes, sizes.sequences * sizes.keys * sizes.subs
+    own = parts_of(s.context_tiles, max(1, len(cores) // units))
+    parts = parts_of(s.context_tiles, own)
+    if parts == 1:
+        used = cores[:units]
+        return {core: Dealt(at, len(used), 0, s.context_tiles, True, 1, 0, core) for at, core in enumerate(used)}
+    found: dict[Core, Dealt] = {}
+    for unit in range(units):
+        mine = cores[unit * parts : (unit + 1) * parts]
+        for part, core in enumerate(mine):
+            first = part * own
+            tiles, is_last = min(own, s.context_tiles - first), part == parts - 1
+            found[core] = Dealt(unit, units, first, tiles, is_last, parts * (part == 0), part, mine[0])
+    return found
 
 
 def attend(rows: Shards, cache: Cache, constants: Global, y: Shards) -> None:
@@ -115,32 +153,42 @@ def attend(rows: Shards, cache: Cache, constants: Global, y: Shards) -> None:
     The new keys and values are in the cache after that.
     """
     chip, s = cache.chip, cache.sizes
-    units = s.sequences * s.keys * s.subs
-    cores = chip.every_core()[:units]
-    made = Builder(chip, "attention", cores)
-    n, old = s.head_tiles, s.context_tiles - 1
-    chunk = max(1, min(old, CHUNK // n))
+    dealt = deal(s, chip.every_core())
+    units, n = s.sequences * s.keys * s.subs, s.head_tiles
+    parts = max(one.collects for one in dealt.values())
+    longest = max(one.tiles for one in dealt.values())
+    splits = int(parts > 1)
+    made = Builder(chip, "attention", list(dealt))
+    chunk = max(1, min(longest, CHUNK // n))
     pq, pkey, pvalue = (made.pipe(INPUT, n, 2) for _ in range(3))
-    pconstant = made.pipe(INPUT, 2 * n + 3)
+    pconstant = made.pipe(INPUT, 2 * n + CONSTANTS)
     pold = [made.pipe(INPUT, n, 2, cache.dtype) for _ in range(2)]
     pk, pv = (made.pipe(INPUT, chunk * n, 2, cache.dtype) for _ in range(2))
     tiles = [made.pipe(INTERMED, n) for _ in range(5)]  # of queries, turned, of keys, turned, of values
     plast = [made.pipe(INTERMED, n, dtype=cache.dtype) for _ in range(2)]
     pnew = [made.pipe(OUTPUT, n, 2, cache.dtype) for _ in range(2)]
-    pscore, pweight = made.pipe(INTERMED, s.context_tiles), made.pipe(INTERMED, s.context_tiles)
+    pscore, pweight = made.pipe(INTERMED, longest), made.pipe(INTERMED, longest)
     plast_score, plargest, ptotal = (made.pipe(INTERMED, 1) for _ in range(3))
     psum, pmean = made.pipe(INTERMED, n), made.pipe(INTERMED, n)
     prows = made.pipe(OUTPUT, n, 2)
-    reader, writer = made.kernel(READER, "attend_read.cpp"), made.kernel(WRITER, "attend_write.cpp")
-    math = made.kernel(MATH, "attend.cpp", s.subs, int(s.context % SIDE != 0))
+    gathered = Local(made.program, made.grid, ACTIVATIONS, (n + 2) * parts * TILE if splits else TILE)
+    ppart = made.pipe(OUTPUT, n + 2) if splits else prows
+    pparts = made.pipe(INPUT, (n + 2) * parts, local=gathered) if splits else prows
+    pscale, pscaled = (made.pipe(INTERMED, parts) if splits else prows for _ in range(2))
+    ready = Semaphore(made.program, made.grid)
+    reader, writer = made.kernel(READER, "attend_read.cpp", splits), made.kernel(WRITER, "attend_write.cpp", splits)
+    math = made.kernel(MATH, "attend.cpp", s.subs, int(s.context % SIDE != 0), splits)
     shape = [s.keys, s.group, s.subs, n, s.context_tiles, chunk]
     brought = [pq, pkey, pvalue, pconstant, *pold, pk]
-    for number, core in enumerate(cores):
-        dealt = [number, units, len(cores)]
-        given = [rows.local, constants, cache.keys, cache.values, *brought, *dealt, *shape, 2 * n + 3]
-        reader.set_args(core, [*given, rows.own * SIDE, *chip.owners(rows.cores)])
-        given = [y.local, cache.keys, cache.values, pv, *pnew, prows, *dealt, *shape]
-        writer.set_args(core, [*given, y.own * SIDE, *chip.owners(y.cores)])
+    for core, one in dealt.items():
+        turn = [one.first_unit, units, one.step]
+        range_of = [one.first_tile, one.tiles - one.has_new, int(one.has_new), one.collects]
+        given = [rows.local, constants, cache.keys, cache.values, *brought, pparts, ready, *turn, *shape, *range_of]
+        reader.set_args(core, [*given, 2 * n + CONSTANTS, rows.own * SIDE, *chip.owners(rows.cores)])
+        place = [one.part, *chip.places.physical(one.collector)]
+        given = [y.local, cache.keys, cache.values, pv, *pnew, prows, ppart, gathered, ready, *turn, *shape, *range_of]
+        writer.set_args(core, [*given, *place, y.own * SIDE, *chip.owners(y.cores)])
         kept = [*plast, *pnew, plast_score, pscore, plargest, pweight, ptotal, psum, pmean, prows]
-        math.set_args(core, [*brought, pv, *tiles, *kept, *dealt, n, s.context_tiles, chunk])
+        merged, own = [ppart, pparts, pscale, pscaled], [n, one.tiles, chunk, int(one.has_new), one.collects]
+        math.set_args(core, [*brought, pv, *tiles, *kept, *merged, *turn, *own])
     chip.launch("attention", made.program)

@@ -41,13 +41,18 @@ def find_peak(machine: Machine, fidelity: str) -> Peak:
 
 def check_step(network: Architecture, step: Step) -> None:
     """Check that a step has kernels on chips. Errors: InputError that names what has none, and what would do."""
-    name, heads = network.name, network.attention
+    name, heads, prefill = network.name, network.attention, step.phase == "prefill"
+    longest = max(part.context for part in step.parts)
     lacks = {
-        f"phase={step.phase}": step.phase != "decode",
+        f"phase={step.phase}": step.phase == "chunked" or not network.causal,
+        "biases in prefill": prefill
+        and (network.mlp.bias or (isinstance(heads, Heads) and (heads.bias or heads.out_bias))),
+        "windows shorter than the prompt": prefill
+        and any((kind.window or longest) < longest for kind in network.layer_kinds),
         "latent attention": not isinstance(heads, Heads),
         "experts": network.experts is not None,
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
-        "soft caps of scores": bool(network.soft_caps),
+        "soft caps of scores": any(network.soft_caps),
         "learned positions": bool(network.positions),
         "norms of queries and keys": isinstance(heads, Heads) and heads.normalised,
         f"heads of {getattr(heads, 'size', 0)} elements, no whole tiles of {SIDE}": isinstance(heads, Heads)
@@ -59,12 +64,12 @@ def check_step(network: Architecture, step: Step) -> None:
     found = [what for what, is_so in lacks.items() if is_so]
     if found:
         raise InputError(
-            f"{name} needs {found[0]}, for which there are no kernels on chips of family tensix yet; phase=decode of dense "
-            "decoders with rotary positions runs on one chip, such as llama-3.1-8b"
+            f"{name} needs {found[0]}, for which there are no kernels on chips of family tensix yet; decode and "
+            "prefill of dense decoders with rotary positions runs on one chip, such as llama-3.1-8b"
         )
-    if step.tokens > SIDE:
+    if step.sequences > SIDE:
         raise InputError(
-            f"{name} got {step.tokens} tokens a step; kernels of chips take a row of tiles, {SIDE}; give fewer"
+            f"{name} got {step.sequences} sequences a step; kernels of chips take a row of tiles, {SIDE}; give fewer"
         )
     for what, dtype, known in (
         ("activations", step.types.activations, ("bf16",)),

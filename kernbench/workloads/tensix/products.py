@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 class Product:
     """The program of a product, object by object."""
 
+    reader = "matmul_a.cpp"
+
     def __init__(
         self,
         device: Device,
@@ -68,20 +70,25 @@ class Product:
         part = blocks.part_m * blocks.part_n
         self.parts = shares.parts(blocks)
         self.b = Global(self.device, b, shares.k * self.n * TILE)
-        self.a: Global | Local
-        self.c: Global | Local
-        if layout == "l1":
-            self.a = Local(self.device, self.grid, a, shares.m * shares.shard_k * TILE)
-            self.c = Local(self.device, self.grid, c, self.parts * part * TILE)
-        else:
-            self.a = Global(self.device, a, self.m * shares.k * TILE)
-            self.c = Global(self.device, c, self.m * self.n * TILE)
+        self._make_operands(a, c, part)
         self.pa = self._pipe(INPUT, a, FRAMES, blocks.m * blocks.k, self.reach)
         self.pb = self._pipe(INPUT, b, FRAMES, blocks.k * blocks.n, self.reach)
         self.sums = self._pipe(INTERMED, formats.sums.name, blocks.parts if blocks.k < shares.k else 1, part, self.grid)
         kept, frames = (self.c, self.parts) if isinstance(self.c, Local) else (None, blocks.parts)
         self.pc = Pipe(self.program, self.grid, OUTPUT, c, frames * part, part, kept)
         self._give_kernels()
+
+    def _make_operands(self, a: str, c: str, part: int) -> None:
+        """Make A and C in some formats; a part of C has `part` tiles."""
+        shares = self.shares
+        self.a: Global | Local
+        self.c: Global | Local
+        if self.layout == "l1":
+            self.a = Local(self.device, self.grid, a, shares.m * shares.shard_k * TILE)
+            self.c = Local(self.device, self.grid, c, self.parts * part * TILE)
+        else:
+            self.a = Global(self.device, a, self.m * shares.k * TILE)
+            self.c = Global(self.device, c, self.m * self.n * TILE)
 
     def _pipe(self, kind: int, fmt: str, frames: int, frame: int, grid: Grid) -> Pipe:
         return Pipe(self.program, grid, kind, fmt, frames * frame, frame)
@@ -91,7 +98,7 @@ class Product:
         sizes = [shares.m, shares.k, shares.n, blocks.m, blocks.k, blocks.n]
         parts = [blocks.part_m, blocks.part_n]
         shards = self.layout == "l1"
-        reader = Kernel(self.program, grid, READER, "matmul_a_shards.cpp" if shards else "matmul_a.cpp")
+        reader = Kernel(self.program, grid, READER, "matmul_a_shards.cpp" if shards else self.reader)
         writer = Kernel(self.program, grid, WRITER, "matmul_b.cpp")
         math = Kernel(self.program, grid, MATH, "matmul.cpp", [0])
         math.set_args(grid, [self.pa, self.pa, self.pb, self.sums, self.pc, *sizes, *parts])
@@ -107,9 +114,24 @@ class Product:
                 reader.set_args(core, [self.a, self.pa, self.pc, ready_a, valid_a, sent, *sizes, *counts, *placed])
             else:
                 objects, placed = [self.a, self.c, self.pa, self.pc, ready_a, valid_a], self._sharing(core, "a")
-                reader.set_args(core, [*objects, placed[0], row * shares.m, *start, *sizes, *parts, *placed[1:]])
+                reader.set_args(
+                    core,
+                    [
+                        *objects,
+                        placed[0],
+                        row * shares.m,
+                        *self._place_c(column * shares.n),
+                        *sizes,
+                        *parts,
+                        *placed[1:],
+                    ],
+                )
             placed = self._sharing(core, "b")
             writer.set_args(core, [self.b, self.pb, ready_b, valid_b, placed[0], *start, *sizes, *placed[1:]])
+
+    def _place_c(self, column: int) -> list[int]:
+        """The first column of a core's share of C, and the columns of all."""
+        return [column, self.n]
 
     def _sharing(self, core: tuple[int, int], side: str) -> list[int]:
         """Whether a core sends, the corners of those that need the same, how many receive it, and how many are reached."""
@@ -149,3 +171,30 @@ class Product:
                 part[: rows * columns * TILE] = matrix_to_tiles(c[y : y + rows * SIDE, x : x + columns * SIDE])
                 found.append(part)
         return np.concatenate(found)
+
+
+class PartProduct(Product):
+    """A product of tensors that are there, in DRAM: C has its own rows and columns, whatever cores share them."""
+
+    reader = "matmul_a_part.cpp"
+
+    def __init__(
+        self,
+        device: Device,
+        shares: Shares,
+        blocks: Blocks,
+        formats: Formats,
+        x: Global,
+        y: Global,
+        rows: int,
+        columns: int,
+    ) -> None:
+        self.x, self.y, self.rows_of_c, self.columns_of_c = x, y, rows, columns
+        super().__init__(device, shares, blocks, formats, "dram")
+
+    def _make_operands(self, a: str, c: str, part: int) -> None:
+        del a, c, part  # they are there
+        self.a, self.c = self.x, self.y
+
+    def _place_c(self, column: int) -> list[int]:
+        return [column, self.rows_of_c, self.columns_of_c]

@@ -9,7 +9,9 @@ from kernbench.tanto.chain import Chain
 from kernbench.tanto.loading import LIBRARY, KernelFiles
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark, Plan
-from kernbench.workloads.tensix.decode import Decoder, Fidelities
+from kernbench.workloads.tensix.decode import Decoder
+from kernbench.workloads.tensix.network import ChipNetwork, Fidelities
+from kernbench.workloads.tensix.prefill import PromptDecoder
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 class ChipRun(NamedTuple):
     """What came of a step: the operators with their spans, and sentences on races and missing calls."""
 
-    decoder: Decoder
+    network: ChipNetwork
     session: Session
     marks: list[Mark]
     spans_fs: list[tuple[int, int]]
@@ -39,11 +41,12 @@ def run_step(
     from kernbench.engine import Session  # with numba
 
     options.stage("writing the programs")
-    decoder = Decoder(device, plan, step, fidelities, Numbers())
-    decoder.launch()
-    launches = decoder.chip.launches
+    make = Decoder if step.phase == "decode" else PromptDecoder
+    network = make(device, plan, step, fidelities, Numbers())
+    network.launch()
+    launches = network.chip.launches
     if numbers:
-        decoder.chip.fill_all()
+        network.chip.fill_all()
     chain, files = Chain(device, numbers), KernelFiles(LIBRARY)
     options.stage("running the kernels")
     for one in launches:
@@ -54,4 +57,4 @@ def run_step(
     ends = chain.find_ends(session)
     marks = [Mark(one.section, one.operator, at, at + 1) for at, one in enumerate(launches)]
     spans = list(zip([0, *ends[:-1]], ends, strict=True))
-    return ChipRun(decoder, session, marks, spans, chain.tell(session), chain.l1_peak_bytes)
+    return ChipRun(network, session, marks, spans, chain.tell(session), chain.l1_peak_bytes)

@@ -17,6 +17,7 @@ from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.config_json import read_config
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.sip.answer import time_marks
+from kernbench.workloads.sip.choices import WITHOUT, Choices, list_values
 from kernbench.workloads.sip.program import Ran, run_step
 from kernbench.workloads.sip.quiet import is_quiet
 from kernbench.workloads.step import Step, Types, make_step
@@ -46,6 +47,7 @@ def time_step(
     machine: str,
     overrides: Mapping[str, object],
     *,
+    choices: Choices = WITHOUT,
     every_layer: bool = True,
     every_rank: bool = False,
 ) -> Timed:
@@ -53,7 +55,7 @@ def time_step(
     ran: list[Ran] = []
 
     def run(torch: Any) -> None:
-        ran.append(run_step(torch, Plan(network, every_layer), step, every_rank=every_rank))
+        ran.append(run_step(torch, Plan(network, every_layer), step, choices, every_rank=every_rank))
 
     bench = Bench("net", "a network", {}, Path(__file__), run)
     found = run_kernels(bench, load_machine(machine, overrides), range(step.ranks), {}, RunOptions(), 0.0)
@@ -62,6 +64,12 @@ def time_step(
     times = [(mark.section, mark.operator, end - start) for mark, (start, end) in zip(one.marks, spans, strict=True)]
     quiet = is_quiet(session, [one.launches[0][at] for at in one.alone])
     return Timed(times, Counter(launch.message.sip for launch in found["launches"]), quiet)
+
+
+def draw_choices(rng: np.random.Generator) -> Choices:
+    """Any choices, or none, on the SIPs of machine tiny."""
+    found = {field: list_values(field, 2, 2) or [1, 2, 5] for field in Choices._fields}
+    return Choices(**{field: [None, *values][rng.integers(len(values) + 1)] for field, values in found.items()})
 
 
 def draw_step(rng: np.random.Generator) -> tuple[Architecture, Step, dict[str, object]]:

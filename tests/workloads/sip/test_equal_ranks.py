@@ -11,7 +11,7 @@ import kernbench
 from kernbench.workloads.config_json import read_config
 from tests.engine.fresh import draw_seeds
 from tests.workloads.configs import decoder, gpt2
-from tests.workloads.sip.steps import Timed, draw_step, step_of, time_step
+from tests.workloads.sip.steps import Timed, draw_choices, draw_step, step_of, time_step
 
 
 def hold_equal_layers(whole: Timed, parts: Timed) -> None:
@@ -23,12 +23,13 @@ def hold_equal_layers(whole: Timed, parts: Timed) -> None:
 
 def test_equal_ranks_and_layers_take_the_time_of_all_in_random_steps() -> None:
     for seed in draw_seeds(0.2):
-        network, step, fields = draw_step(np.random.default_rng(seed))
-        every = time_step(network, step, "tiny", fields, every_rank=True)
-        equal = time_step(network, step, "tiny", fields)
+        rng = np.random.default_rng(seed)
+        (network, step, fields), choices = draw_step(rng), draw_choices(rng)
+        every = time_step(network, step, "tiny", fields, choices=choices, every_rank=True)
+        equal = time_step(network, step, "tiny", fields, choices=choices)
         assert every.times == equal.times, seed
         assert every.quiet, seed
-        hold_equal_layers(every, time_step(network, step, "tiny", fields, every_layer=False))
+        hold_equal_layers(every, time_step(network, step, "tiny", fields, choices=choices, every_layer=False))
 
 
 def test_of_equal_ranks_only_the_first_launches_between_collectives() -> None:

@@ -38,7 +38,7 @@ def test_the_logits_of_a_chunk_beside_decode_equal_those_of_numpy(name, chunk, p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["llama", "gpt2", "gpt_neox"])
+@pytest.mark.parametrize("name", ["llama", "gpt2", "gpt_neox", "gemma2"])
 def test_ranks_of_tensor_parallelism_give_the_same_logits(name):
     network = read(name)
     assert find_mismatches(network, step_of(network, 3, 7, "f32", tensor=2), "sip_2x4x4") == ()

@@ -20,9 +20,10 @@ from kernbench.workloads.config_json import read_config
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.step import Step, Types, make_step
+from kernbench.workloads.tensix.attention import deal
 from kernbench.workloads.tensix.checks import check_step, find_peak
 from kernbench.workloads.tensix.chip import choose_cores, list_links
-from kernbench.workloads.tensix.decode import Fidelities
+from kernbench.workloads.tensix.network import Fidelities
 from kernbench.workloads.tensix.rows import list_ids
 from kernbench.workloads.tensix.run import ChipRun, run_step
 from tests.workloads.configs import CONFIGS, decoder
@@ -43,7 +44,7 @@ NETWORKS = {
     ),
     "windows": decoder("mistral", SMALL, sliding_window=40),
 }
-LEAST = 0.998  # correlation: slots of 16 bits are cut off
+LEAST = 0.9998  # correlation, with slots of 16 bits rounded to nearest
 HIFI2 = Fidelities("hifi2", "hifi2")
 
 
@@ -58,13 +59,13 @@ def step_of(network: Architecture, batch: int, context: int, types: Types = BF16
 def run(
     network: Architecture, step: Step, machine: str = "wormhole_n150", *, every: bool = True, numbers: bool = False
 ) -> ChipRun:
-    device = Device(load_machine(machine))
+    device = Device(load_machine(machine), nearest=True)
     return run_step(device, Plan(network, every), step, HIFI2, RunOptions(), numbers=numbers)
 
 
 def logits_of(ran: ChipRun, sequences: int) -> np.ndarray:
     """float32[vocabulary, sequence]"""
-    found = ran.decoder
+    found = ran.network
     rows = tiles_to_matrix(found.chip.device.read(found.logits.id), SIDE, found.head.n * SIDE)
     return rows[:sequences, : found.network.vocabulary].T
 
@@ -80,7 +81,7 @@ def test_logits_equal_those_of_a_network_in_numpy(name, machine, batch, context)
     assert correlation(logits_of(ran, batch), wanted) >= LEAST
 
 
-@pytest.mark.parametrize(("mlp", "least"), [(None, 0.99), ("bfp4", 0.9)])
+@pytest.mark.parametrize(("mlp", "least"), [(None, 0.999), ("bfp4", 0.96)])
 def test_logits_of_block_formats_are_near(mlp, least):
     network = network_of(NETWORKS["llama"])
     ran = run(network, step_of(network, 4, 70, Types("bfp8", "bf16", "bfp8", mlp)), numbers=True)
@@ -103,6 +104,28 @@ def test_one_program_of_all_layers_takes_the_time_of_its_parts(name):
         assert spans(every, section) == spans(one, section)
     assert spans(every, "layer 1") == spans(every, "layer 0")
     assert every.spans_fs[-1][1] == sum(end - start for start, end in every.spans_fs)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "batch", "context", "parts"),
+    [
+        ("llama", "wormhole_n150", 1, 300, 10),
+        ("llama", "blackhole_p150", 2, 512, 16),
+        ("windows", "wormhole_n150", 1, 100, 2),
+        ("more heads of queries than a tile has rows", "wormhole_n150", 2, 200, 7),
+    ],
+)
+def test_cores_share_the_context_of_few_units(name, machine, batch, context, parts):
+    network = network_of(NETWORKS[name])
+    ran = run(network, step_of(network, batch, context), machine, numbers=True)
+    (part,) = ran.network.step.parts
+    sizes = ran.network.find_sizes(network.layer_kinds[0])
+    dealt = deal(sizes, ran.network.chip.every_core())
+    assert max(one.collects for one in dealt.values()) == parts
+    assert sum(one.tiles for one in dealt.values()) == sizes.context_tiles * sizes.keys * sizes.subs * part.count
+    wanted = decode(network, Numbers(), list_ids(batch, network.vocabulary), context)
+    assert not ran.told
+    assert correlation(logits_of(ran, batch), wanted) >= LEAST
 
 
 def test_times_are_those_of_a_run_with_numbers():
@@ -145,9 +168,8 @@ def test_peaks_of_a_chip_are_those_of_its_sheets():
         (
             NETWORKS["llama"],
             {"batch": 33},
-            "tiny got 33 tokens a step; kernels of chips take a row of tiles, 32; give fewer",
+            "tiny got 33 sequences a step; kernels of chips take a row of tiles, 32; give fewer",
         ),
-        (NETWORKS["llama"], {"phase": "prefill"}, "tiny needs phase=prefill, for which there are no kernels on chips"),
         (
             decoder("llama", "64/2/4/2/16/128/256"),
             {},
