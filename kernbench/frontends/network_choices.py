@@ -37,7 +37,7 @@ class Decided(NamedTuple):
 
 def decide(machine: Machine, network: Architecture, step: Step, fixed: Choices) -> Decided:
     """The choices of a step, but for those that are fixed. Errors: as of kernels."""
-    if step.phase != "decode" or not isinstance(network.attention, Heads):
+    if step.phase != "decode":
         return Decided(fixed.tell(), ())
     path = directory("choices") / f"{_digest(machine, network, step, fixed)}.choices"
     kept = load_kept(path)
@@ -57,13 +57,13 @@ def _find(machine: Machine, network: Architecture, step: Step, fixed: Choices) -
     kind = _find_kind(network)
     trials = Trials(machine, network, step, kind)
     candidates = Candidates(machine, network, step, kind)
-    chosen, told = fixed, list[Mapping[str, Any]]()
+    chosen, told, has_heads = fixed, list[Mapping[str, Any]](), isinstance(network.attention, Heads)
     for question in QUESTIONS:
         if getattr(fixed, question.field) is not None:
             told.append(
                 {"choice": question.field, "chosen": tell_choice(getattr(fixed, question.field)), "fixed": True}
             )
-        elif not (question.of_mlp and kind.sparse):
+        elif not (question.of_mlp and kind.sparse) and (has_heads or not question.of_heads):
             value, found = settle(trials, question, candidates.list(question.field, chosen), chosen)
             chosen = chosen._replace(**{question.field: value})
             told.append(found)

@@ -38,23 +38,23 @@ class Candidates:
 
     def __init__(self, machine: Machine, network: Architecture, step: Step, kind: LayerKind) -> None:
         places, heads = machine.places, network.attention
-        assert isinstance(heads, Heads)
         self.cubes, self.pes = places.cubes_per_sip, places.pes_per_cube
         memory = machine.terminals[places.hbm(0, 0, 0)]
         fs_per_flit = int(machine.stations.fs_per_flit[memory.first_station])
         self._fs_per_byte = fs_per_flit / (memory.stripes * machine.flit_bytes)  # of a PE's slice of HBM
-        ranks, self._heads, self._kind = step.tensor, heads, kind
+        ranks, self._kind = step.tensor, kind
         (self._part,) = step.parts
-        self._cache_bytes = itemsize(step.types.cache)
-        self._keys = max(1, heads.keys // ranks)
         row_bytes = step.tokens * itemsize(step.types.activations)
-        queries = heads.queries // ranks * heads.size
         self._bytes = {  # of the activation that a choice places
             "x": network.hidden * row_bytes,
-            "qkv": (queries + 2 * self._keys * heads.size) * row_bytes,
-            "units": queries * row_bytes,
             "inner": network.mlp.inner // ranks * row_bytes,
         }
+        self._keys, cached = 1, heads.cached  # heads of keys on a rank, and elements of a token of each in the cache
+        if isinstance(heads, Heads):
+            self._keys, cached = max(1, heads.keys // ranks), 2 * heads.size
+            queries = heads.queries // ranks * heads.size
+            self._bytes |= {"qkv": (queries + self._keys * cached) * row_bytes, "units": queries * row_bytes}
+        self._cache_bytes = cached * itemsize(step.types.cache)
 
     def list(self, field: str, chosen: Choices) -> list[Candidate]:
         """The candidates of a choice, beside those that are made; first what holds without one."""
@@ -93,5 +93,4 @@ class Candidates:
     def _stream(self, splits: int) -> float:
         context = min(self._part.context, self._kind.window or self._part.context)
         units = -(-self._keys * self._part.count * splits // (self.cubes * self.pes))
-        row = 2 * self._heads.size * self._cache_bytes
-        return units * -(-context // splits) * row * self._fs_per_byte
+        return units * -(-context // splits) * self._cache_bytes * self._fs_per_byte

@@ -89,6 +89,9 @@ class LatentBlock:
         with rank.operator("o"):
             rank.multiply("o", self.attended, [self.out], y, residual=residual)
 
+    def make_room(self) -> None:
+        """Nothing that it makes lies where a choice says, but for the number of parts of a context."""
+
     def _weight(self, name: str) -> Tensor:
         """What makes plain keys, or values, of a row, of each head one under the other: (rank, plain), (value, rank)."""
         rank, latent, a = self.rank, self.latent, self.sizes
@@ -134,7 +137,8 @@ def find_sizes(rank: Rank, latent: Latent, kind: LayerKind) -> Latents:
     pes = torch.cubes_per_sip * torch.pes_per_cube
     scratch = int(torch.driven.machine.figures["pe.scratch_bytes"])
     most = max(1, scratch // SCORES_SHARE // (heads * itemsize("f32")))
-    splits = min(context, max(1, pes // part.count, -(-context // most)))
+    asked = rank.choices.splits or max(1, pes // part.count)
+    splits = min(context, max(asked, -(-context // most)))
     splits = -(-context // -(-context // splits))  # none is empty
     types = (step.types.weights, rank.dtype, step.types.cache)
     sizes = (heads, latent.rank, latent.rotary, latent.plain, latent.value, context, splits)

@@ -12,10 +12,11 @@ from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.host.torch.equal_ranks import EqualRanks
 from kernbench.limits.run_options import RunOptions
-from kernbench.workloads.architecture import Architecture, LayerKind
+from kernbench.workloads.architecture import Architecture, Latent, LayerKind
 from kernbench.workloads.kernels.layout import over
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.sip.choices import Choices
+from kernbench.workloads.sip.latent import LatentBlock
 from kernbench.workloads.sip.layer import AttentionBlock, MlpBlock
 from kernbench.workloads.sip.rank import Rank
 from kernbench.workloads.step import Step
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
+Block = AttentionBlock | LatentBlock | MlpBlock
 SHORT = 256  # tokens of a context
 
 
@@ -34,15 +36,16 @@ class Question(NamedTuple):
     field: str
     kernels: frozenset[str]
     of_mlp: bool = False
+    of_heads: bool = False  # of attention with heads of keys and values alone
     short: bool = False  # whether a short context will do, as the time to stream it is the same for all candidates
 
 
 QUESTIONS = (
     Question("x", frozenset(["qkv"])),
-    Question("qkv", frozenset(["spread"])),
-    Question("spread", frozenset(["spread", "attend"]), short=True),
-    Question("splits", frozenset(["attend", "merge", "spread_heads"])),
-    Question("units", frozenset(["spread_heads"])),
+    Question("qkv", frozenset(["spread"]), of_heads=True),
+    Question("spread", frozenset(["spread", "attend"]), of_heads=True, short=True),
+    Question("splits", frozenset(["attend", "merge", "spread_heads", "attend_latent", "merge_latent"])),
+    Question("units", frozenset(["spread_heads"]), of_heads=True),
     Question("down", frozenset(["down", "down_sum"]), of_mlp=True),
     Question("inner", frozenset(["down"]), of_mlp=True),
 )
@@ -68,7 +71,7 @@ class Trials:
         self._device = _ToldDevice(self._machine, RunOptions())
         self._torch = RuntimeContext(self._device, range(1), seed=0)
         self._rank = Rank(self._torch, self._network, self._step, 0, Numbers())
-        self._blocks: dict[tuple[bool, bool], AttentionBlock | MlpBlock] = {}
+        self._blocks: dict[tuple[bool, bool], Block] = {}
 
     def time(self, question: Question, choices: Choices) -> int:
         """The time of a question's kernels under some choices, in femtoseconds. Errors: as of kernels and memory."""
@@ -84,7 +87,7 @@ class Trials:
         issue_fs, end_fs = self._device.session.op_issue_fs, self._device.session.op_end_fs
         return sum(one.back_fs(end_fs) - one.left_fs(issue_fs) for one in launches)
 
-    def _find_block(self, question: Question) -> AttentionBlock | MlpBlock:
+    def _find_block(self, question: Question) -> Block:
         """The block of a question, with what depends on choices made again."""
         key = question.of_mlp, question.short
         block = self._blocks.pop(key, None)
@@ -94,7 +97,9 @@ class Trials:
             kind = self._kind
             if question.short:
                 kind = kind._replace(window=min(SHORT, kind.window or SHORT))
-            block = MlpBlock(self._rank, "0") if question.of_mlp else AttentionBlock(self._rank, "0", kind)
+            latent = isinstance(self._network.attention, Latent)
+            attention = LatentBlock if latent else AttentionBlock
+            block = MlpBlock(self._rank, "0") if question.of_mlp else attention(self._rank, "0", kind)
         else:
             block.make_room()
         self._blocks[key] = block
