@@ -236,9 +236,9 @@ class NetworkWorkload(OfFile):
     def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, decided: Any, result: RunResult) -> RunResult:
         """The result with the answer for the network."""
         from kernbench.frontends.network_energy import tell_energy
+        from kernbench.frontends.network_sends import time_send
         from kernbench.workloads.answer import tell_step
         from kernbench.workloads.sip.answer import list_inexact, time_marks
-        from kernbench.workloads.sip.border import time_send
         from kernbench.workloads.sip.quiet import is_quiet
 
         session = result.device.session
