@@ -8,6 +8,7 @@ from pathlib import Path
 from benches.operators.steps import LEAST, STEPS, Found, Step
 
 PAGE = Path("docs/operators.md")
+LEAST_OF_STEP = 0.005
 GENERATED = "<!-- Written by `make operators`; change benches/operators instead. -->"
 INTRODUCTION = (
     "What share of its peak does each operator of a network reach, and what keeps it from more? A step of a network was run",
@@ -15,7 +16,8 @@ INTRODUCTION = (
     "of the matrix engines, or bytes of weights and cache at that of the memory ([least](workloads.md#what-is-answered)).",
     "*Its time goes to* names the classes of part with the largest shares of the critical path through the operator ([their",
     "meaning](explain.md#critical-path)). All kernels are those that [networks](workloads.md#operators-and-their-kernels)",
-    "run with. `make operators` writes this page and `results/reference/operators.json`.",
+    "run with. Operators of less than half a percent of a step are left out. `make operators` writes this page and",
+    "`results/reference/operators.json`.",
 )
 HEAD = "| operator | of step | bound by | of peak | its time goes to |\n|---|---|---|---|---|"
 
@@ -41,6 +43,7 @@ def _tell_step(step: Step, found: Found) -> str:
             _tell_spent(one["spent"]),
         ]
         for one in found["operators"]
+        if one["of_step"] >= LEAST_OF_STEP
     ]
     took = f"{found['step_ns'] / 1e6:,.3f} ms, {_share(found['share_of_least'])} of peak"
     title = f"**{step.network}, {settings}**: {took}. *Repeat:* `{step.command}`."

@@ -47,7 +47,17 @@ PREFILL = {"phase": "prefill", "prompt": 2048}
 STEPS = (
     *(Step("sip_2x4x4", "llama-3.1-8b", {"batch": batch, **DECODE}) for batch in (1, 32, 128)),
     Step("sip_2x4x4", "llama-3.1-8b", {"batch": 32, "tp": 2, **DECODE}),
+    Step("sip_2x4x4", "llama-3.1-8b", PREFILL),
+    Step("sip_2x4x4", "mixtral-8x7b", {"batch": 8}),
+    Step("sip_2x4x4", "bert-large", {"batch": 8, "prompt": 384}),
+    Step("sip_2x4x4", "resnet-50", {"batch": 16}),
     *(Step("tpu_v6e", "llama-3.1-8b", {"batch": batch, **DECODE}) for batch in (1, 32)),
+    Step("tpu_v6e", "llama-3.1-8b", {"phase": "prefill", "prompt": 512}),
+    *(
+        Step(chip, "llama-3.1-8b", given)
+        for chip in ("wormhole_n150", "blackhole_p150")
+        for given in ({"batch": 32, "context": 128}, {"phase": "prefill", "prompt": 128})
+    ),
 )
 
 
