@@ -263,7 +263,7 @@ class Planner:
         n, high, wide, channels = y.shape
         engine = find_engine(self.machine, one.dtype)
         taps = prod(spec.taps)
-        sweeps = Sweeps(taps + len(one.extras), 2 * taps, itemsize(one.dtype))
+        sweeps = Sweeps(taps + len(one.extras), taps, itemsize(one.dtype), reads_ahead=True)
         lines, wide_tile, cols = choose_window(y.shape, sweeps, engine)
         grid = n * -(-high // lines) * -(-wide // wide_tile) * -(-channels // cols)
         sweep = tiles.Sweep(spec.taps, spec.steps, spec.dilations, spec.before, (x.shape[1], x.shape[2]))
