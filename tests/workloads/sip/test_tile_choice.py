@@ -59,6 +59,13 @@ def test_blocks_keep_the_rows_of_an_image_on_the_cube_that_holds_them(engine):
     assert bound_fs(shifted, asked, engine) > bound_fs(one, asked, engine)
 
 
+def test_few_rows_of_which_each_cube_has_a_copy_are_shared_by_all_cubes(engine):
+    asked = work(1, 1, 64, 768, 3072, held_rows=64, memory_rows=8)
+    one = choose_blocks(asked, engine)
+    assert find_far_rows(one, asked, engine) == 0
+    assert one.col_parts * -(-64 // (one.w * one.row_blocks)) > engine.pes
+
+
 def test_a_bound_is_no_less_than_the_work_of_the_engine(engine):
     asked = work(16, 56, 56, 256, 512)
     one = choose_blocks(asked, engine)
