@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.runs.result import RunResult
 
-USUAL = {"weights": "bfp8", "cache": "bfp8", "math_fidelity": "hifi2"}  # as the library of the chips' maker has them
+# As the library of the chips' maker has them.
+USUAL = {"weights": "bfp8", "activations": "bf16", "cache": "bfp8", "math_fidelity": "hifi2"}
 NOT_MODELLED = ("what the host does between steps",)
 NO_ENERGY = dict.fromkeys(("step_dynamic_j", "step_static_j", "joules_per_token", "tokens_per_joule"))
 

@@ -86,7 +86,8 @@ class GraphWorkload(OfFile):
             raise InputError(refusal)
         machine, given = prepare_machine(self, request)
         if options.verify:
-            self._check_numbers()
+            if refusal := self.graph.refuse_numbers():
+                raise InputError(refusal)
             given = {**given, "nodes": "all"}
         graph = self._make(given)
         planner = Planner(graph, machine)
@@ -104,13 +105,6 @@ class GraphWorkload(OfFile):
             if given[name]:
                 canonical(given[name])
         return self.graph.make(given)
-
-    def _check_numbers(self) -> None:
-        if not self.graph.has_numbers:
-            raise InputError(
-                f"{self.name} has no weights, so no numbers of a run can be checked; leave --verify-data out, or give a file "
-                "with weights"
-            )
 
     def _tell(self, graph: Graph, peak: Any, held: Mapping[str, int], result: RunResult) -> RunResult:
         """The result with the answer for the graph."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.dtypes import BLOCK_BITS, bits
-from kernbench.errors import InputError
+from kernbench.errors import InputError, shorten
 from kernbench.frontends import networks
 from kernbench.frontends.bench_workloads import BenchWorkload, refuse_bounds
 from kernbench.frontends.frontend import Name, Values, refuse_family
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
     from kernbench.workloads.sip.program import Ran
 
-CHIPS = "tensix"
+CHIPS, TASKS = "tensix", "ascend"
 MOST_TOKENS = 1 << 30  # of a sequence, where a network has no bound
 
 DOCS = """A step of the network.
@@ -47,7 +47,7 @@ Parameters:
     dp: replicas of these SIPs, with a batch each (data parallelism)
     routing: rule by which tokens take experts: uniform at random, or balanced
     weights: type of the weights; empty: that of the config, on chips of family tensix bfp8
-    activations: type of the activations; empty: that of the config
+    activations: type of the activations; empty: that of the config, on chips of family tensix bf16
     cache: type of keys and values; empty: that of the activations, on chips of family tensix bfp8
     mlp_weights: on chips of family tensix, type of the first matrices of an MLP (gate and up); empty: that of the weights
     math_fidelity: on such chips, phases of products; empty: hifi2
@@ -123,7 +123,11 @@ class NetworkWorkload(OfFile):
         """As of `Workload`."""
         if family == CHIPS:
             return None
-        return refuse_family("networks", "sip", topology, family, f"{self.machine}, or a chip such as wormhole_n150")
+        machines = f"{self.machine}, or a chip such as wormhole_n150"
+        if family == TASKS:
+            own = f"family {family!r}, which topology {shorten(topology)!r} is of"
+            return f"networks have no kernels yet for {own}; give {machines}"
+        return refuse_family("networks", "sip", topology, family, machines)
 
     def describe(self) -> Shown:
         """As of `Workload`."""
@@ -232,9 +236,9 @@ class NetworkWorkload(OfFile):
     def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, decided: Any, result: RunResult) -> RunResult:
         """The result with the answer for the network."""
         from kernbench.frontends.network_energy import tell_energy
+        from kernbench.frontends.network_sends import time_send
         from kernbench.workloads.answer import tell_step
         from kernbench.workloads.sip.answer import list_inexact, time_marks
-        from kernbench.workloads.sip.border import time_send
         from kernbench.workloads.sip.quiet import is_quiet
 
         session = result.device.session

@@ -150,7 +150,7 @@ def test_a_name_of_a_description_is_a_network():
         (
             [],
             "ascend_tiny",
-            "networks run on family 'sip', and topology 'ascend_tiny' is of family 'ascend'; give one such as",
+            "networks have no kernels yet for family 'ascend', which topology 'ascend_tiny' is of; give sip_2x4x4",
         ),
         (["weights=bfp8"], "tiny", "bfp8 is a format of chips of family 'tensix', and tiny is of family 'sip'"),
         (["math_fidelity=lofi"], "tiny", "math_fidelity is of chips of family 'tensix', and tiny is of family 'sip'"),

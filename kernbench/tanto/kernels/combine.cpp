@@ -1,4 +1,4 @@
-// Sums or gated products of two streams, or an activation of one: what follows a product of many tokens.
+// The activation of sums, or gated products, of two streams, or of one stream: what follows a product of many tokens.
 static constexpr uint32
     ADD = 0,
     GATE = 1,
@@ -7,7 +7,8 @@ static constexpr uint32
     NONE = 0,
     SILU = 1,
     GELU = 2,
-    RELU = 3;
+    RELU = 3,
+    TANH = 4;
 
 param<uint32> operation;
 param<uint32> activation;
@@ -17,6 +18,8 @@ void activate(math<T> acc, uint32 slot) {
         acc.gelu(slot);
     } else if (activation == RELU) {
         acc.relu(slot);
+    } else if (activation == TANH) {
+        acc.tanh(slot);
     } else if (activation == SILU) {
         acc.sigmoid(slot);
     }
@@ -77,6 +80,7 @@ void kernel(pipe<T> pa, pipe<T> pb, pipe<T> pactive, pipe<T> pscaled, pipe<T> py
                 math<T> acc;
                 for (uint32 i = 0; i < tiles; i++) {
                     acc.add(pa, pb, i, i, i);
+                    activate(acc, i);
                 }
                 pack(acc, py, tiles);
             }

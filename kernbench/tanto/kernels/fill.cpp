@@ -1,5 +1,7 @@
 // Turns keys by their positions, and brings keys and values into the format of the cache. Features that turn together are
-// neighbours: a tile that swaps them makes what the sines are multiplied with.
+// neighbours: a tile that swaps them makes what the sines are multiplied with. Without `turns` cosines alone scale them.
+param<uint32> turns;
+
 void pack(math<T> acc, pipe<T> into, uint32 count) {
     for (uint32 i = 0; i < count; i++) {
         acc.pack(i, into);
@@ -16,6 +18,18 @@ void turn(
         pipe<T> psecond,
         pipe<T> y,
         uint32 count) {
+    if (turns == 0) {
+        y.reserve_back();
+        {
+            math<T> acc;
+            for (uint32 j = 0; j < count; j++) {
+                acc.mul(x, cosines, j, j, j);
+            }
+            pack(acc, y, count);
+        }
+        y.push_back();
+        return;
+    }
     pswapped.reserve_back();
     {
         math<T> acc;

@@ -1,5 +1,8 @@
 // Attention of a prompt, a unit at a time: a row of tiles of queries of one head, behind the keys and values up to it. Tokens after a
-// query are masked in the last tile of scores.
+// query are masked in the last tile of scores. Without `causal` all tokens are seen, and those that fill the last tile up are masked.
+param<uint32> turns;
+param<uint32> causal;
+
 static constexpr uint32
     ONE = 1,
     MASK = 2;
@@ -24,6 +27,18 @@ void turn(
         pipe<T> psecond,
         pipe<T> y,
         uint32 count) {
+    if (turns == 0) {
+        y.reserve_back();
+        {
+            math<T> acc;
+            for (uint32 j = 0; j < count; j++) {
+                acc.mul(x, cosines, j, j, j);
+            }
+            pack(acc, y, count);
+        }
+        y.push_back();
+        return;
+    }
     pswapped.reserve_back();
     {
         math<T> acc;
@@ -112,7 +127,7 @@ void kernel(
     psum.set_frame(head_tiles);
     py.set_frame(head_tiles);
     for (uint32 unit = first_unit; unit < units; unit += stride) {
-        uint32 seen = unit / queries % prompt_tiles + 1;
+        uint32 seen = causal != 0 ? unit / queries % prompt_tiles + 1 : prompt_tiles;
         pq.wait_front();
         pcos.wait_front();
         psin.wait_front();

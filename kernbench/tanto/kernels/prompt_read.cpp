@@ -1,5 +1,7 @@
 // Brings what attention of a prompt needs, for one unit after the other: a row of tiles of queries of a head with the turns of its
-// positions, and the keys up to it.
+// positions, and the keys up to it, or all of them.
+param<uint32> causal;
+
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
 }
@@ -38,8 +40,9 @@ void kernel(
         uint32 row = unit / queries;
         uint32 head = unit - row * queries;
         uint32 sequence = row / prompt_tiles;
-        uint32 seen = row - sequence * prompt_tiles + 1;
-        uint32 turn = (seen - 1) * head_tiles;
+        uint32 place = row - sequence * prompt_tiles;
+        uint32 seen = causal != 0 ? place + 1 : prompt_tiles;
+        uint32 turn = place * head_tiles;
         pq.reserve_back();
         pq.read(0, qkv, (row * width + head * head_tiles) * 1024, head_tiles * 1024);
         pcos.reserve_back();

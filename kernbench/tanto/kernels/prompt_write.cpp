@@ -1,4 +1,6 @@
 // Brings the values that a unit of attention of a prompt needs, and writes its result.
+param<uint32> causal;
+
 uint32 least(uint32 a, uint32 b) {
     return a < b ? a : b;
 }
@@ -23,7 +25,8 @@ void kernel(
         uint32 row = unit / queries;
         uint32 head = unit - row * queries;
         uint32 sequence = row / prompt_tiles;
-        uint32 seen = row - sequence * prompt_tiles + 1;
+        uint32 place = row - sequence * prompt_tiles;
+        uint32 seen = causal != 0 ? place + 1 : prompt_tiles;
         uint32 tile = (sequence * heads + head / group) * prompt_tiles * head_tiles;
         for (uint32 t = 0; t < seen; t += chunk) {
             uint32 count = least(chunk, seen - t) * head_tiles;

@@ -1,5 +1,10 @@
-// Reads one or two tensors unit by unit: a unit is a row of tiles and some of its columns.
+// Reads one or two tensors unit by unit: a unit is a row of tiles and some of its columns. The second may begin again after some
+// tiles, as a row of a bias does.
 param<uint32> two;
+
+uint32 least(uint32 a, uint32 b) {
+    return a < b ? a : b;
+}
 
 void kernel(
         global<T> a,
@@ -11,7 +16,8 @@ void kernel(
         uint32 stride,
         uint32 chunks,
         uint32 chunk_tiles,
-        uint32 width) {
+        uint32 width,
+        uint32 period) {
     pa.set_frame(chunk_tiles);
     if (two != 0) {
         pb.set_frame(chunk_tiles);
@@ -25,7 +31,14 @@ void kernel(
         pa.read(0, a, tile * 1024, tiles * 1024);
         if (two != 0) {
             pb.reserve_back();
-            pb.read(0, b, tile * 1024, tiles * 1024);
+            uint32 at = tile % period;
+            uint32 done = 0;
+            while (done < tiles) {
+                uint32 some = least(period - at, tiles - done);
+                pb.read(done * 1024, b, at * 1024, some * 1024);
+                done += some;
+                at = 0;
+            }
         }
         read_barrier();
         pa.push_back();

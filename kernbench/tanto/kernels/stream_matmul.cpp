@@ -5,7 +5,8 @@ static constexpr uint32
     NONE = 0,
     SILU = 1,
     GELU = 2,
-    RELU = 3;
+    RELU = 3,
+    TANH = 4;
 
 param<uint32> adds;  // 1: a tensor, 2: a bias, 3: both
 param<uint32> gated;
@@ -43,6 +44,8 @@ void activate(math<T> acc, uint32 slot) {
         acc.gelu(slot);
     } else if (activation == RELU) {
         acc.relu(slot);
+    } else if (activation == TANH) {
+        acc.tanh(slot);
     } else if (activation == SILU) {
         acc.sigmoid(slot);
     }

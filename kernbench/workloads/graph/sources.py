@@ -37,10 +37,9 @@ class GraphSource(ABC):
     def read(self, axes: Mapping[str, int], weights: str = "", activations: str = "") -> Graph:
         """The graph of these sizes. Errors: InputError."""
 
-    @property
-    def has_numbers(self) -> bool:
-        """Whether the numbers of all weights are there, so that a run can be checked."""
-        return False
+    def refuse_numbers(self) -> str | None:
+        """Why a run cannot be checked, if so."""
+        return f"{self.name} has no weights, so no numbers of a run can be checked; leave --verify-data out"
 
     def compute(self, graph: Graph, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """The outputs of the network by an implementation of its own."""

@@ -13,6 +13,8 @@ from kernbench.host.memory.placement import part_of
 from kernbench.workloads.kernels.layout import Tile, find_tile, own_rows
 from kernbench.workloads.kernels.results import narrow, soft_cap_steps
 
+MERGED_BYTES = 128 << 10  # of the outputs of units in f32 at a time
+
 
 class Decode(NamedTuple):
     """The sizes of attention on one SIP."""
@@ -77,11 +79,39 @@ def attend(
         query = state.query(head, token)
         if stop == a.context:
             state.append(head, token, unit, a.context - 1 - begin, cache)
-        _attend_unit(tl, query, cache, unit, stop - begin, out_ptr, parts, a)
+        _attend_unit(tl, state.keep, query, cache, unit, stop - begin, out_ptr, parts, a)
+        state.keep.release()
+
+
+class _Results:
+    """Results in scratch, which are released together."""
+
+    def __init__(self, tl: Any) -> None:
+        self._tl = tl
+        self._made: dict[int, Any] = {}
+
+    def __call__(self, made: Any) -> Any:
+        """Note a result."""
+        self._made[id(made)] = made
+        return made
+
+    def release(self) -> None:
+        """Release all that were noted."""
+        for each in self._made.values():
+            self._tl.release(each)
+        self._made.clear()
 
 
 def _attend_unit(
-    tl: Any, query: Any, cache: tuple[int, int], unit: int, count: int, out_ptr: int, parts: tuple[int, int], a: Decode
+    tl: Any,
+    keep: _Results,
+    query: Any,
+    cache: tuple[int, int],
+    unit: int,
+    count: int,
+    out_ptr: int,
+    parts: tuple[int, int],
+    a: Decode,
 ) -> None:
     at = unit * a.part * a.size * itemsize(a.cache_dtype)
     keys = tl.ref(cache[0] + at, (count, a.size), a.cache_dtype)
@@ -90,20 +120,21 @@ def _attend_unit(
     steps = soft_cap_steps(a.soft_cap)
     job = tl.composite("gemm", keys, tl.trans(query), out_dtype="f32", epilogue=steps, tile_shape=tile)
     tl.wait(job)
-    largest = tl.max(job.out, axis=0)
-    weights = tl.exp(job.out - largest)
-    total = tl.sum(weights, axis=0)
+    largest = keep(tl.max(job.out, axis=0))
+    below = job.out - largest
+    tl.release(job.out)
+    weights = keep(tl.exp(below))
+    tl.release(below)
+    total = keep(tl.sum(weights, axis=0))
     values = tl.ref(cache[1] + at, (count, a.size), a.cache_dtype)
-    over = [{"op": "mul", "operand": tl.trans(1.0 / total)}]
+    over = [{"op": "mul", "operand": tl.trans(keep(1.0 / total))}]
     tile = find_tile(Tile(a.group, count, a.size), size, "b", a.tile)
     mean = tl.composite("gemm", tl.trans(weights), values, out_dtype=a.dtype, epilogue=over, tile_shape=tile)
     tl.wait(mean)
-    tl.store(out_ptr + unit * a.group * a.size * itemsize(a.dtype), mean.out)
+    tl.store(out_ptr + unit * a.group * a.size * itemsize(a.dtype), keep(mean.out))
     if a.splits > 1:
         tl.store(parts[0] + unit * a.group * 4, largest)
         tl.store(parts[1] + unit * a.group * 4, total)
-    for spent in (job.out, weights, mean.out):
-        tl.release(spent)
 
 
 def merge(values_ptr: int, parts: tuple[int, int], out_ptr: int, sizes: tuple[Any, ...], tl: Any) -> None:
@@ -111,21 +142,45 @@ def merge(values_ptr: int, parts: tuple[int, int], out_ptr: int, sizes: tuple[An
     a = Decode(*sizes)
     first, end = own_rows(tl, a.pairs)
     used = -(-a.context // a.part)  # the last splits may be empty
+    rows = max(1, MERGED_BYTES // (a.group * a.size * itemsize("f32")))
+    width, keep = a.group * a.size * itemsize(a.dtype), _Results(tl)
     for pair in range(first, end):
-        at = pair * a.splits * a.group * 4
-        largest = tl.load(parts[0] + at, (used, a.group, 1), "f32")
-        total = tl.load(parts[1] + at, (used, a.group, 1), "f32")
-        weight = total * tl.exp(largest - tl.max(largest, axis=0))
-        weight = weight / tl.sum(weight, axis=0)
-        width = a.group * a.size * itemsize(a.dtype)
-        values = tl.load(values_ptr + pair * a.splits * width, (used, a.group, a.size), a.dtype)
-        tl.store(out_ptr + pair * width, narrow(tl, tl.sum(values * weight, axis=0), a.dtype))
+        units = pair * a.splits
+        top, weight = _weigh(tl, keep, parts, units, used, a)
+        whole = keep(tl.sum(weight, axis=0))
+        merged: Any = None
+        for begin in range(0, used, rows):
+            count = min(rows, used - begin)
+            if count < used:
+                weight = _weigh(tl, keep, parts, units + begin, count, a, top)[1]
+            values = tl.load(values_ptr + (units + begin) * width, (count, a.group, a.size), a.dtype)
+            product = values * keep(weight / whole)
+            part = keep(tl.sum(product, axis=0))
+            tl.release(product)
+            merged = part if merged is None else keep(merged + part)
+        tl.store(out_ptr + pair * width, keep(narrow(tl, merged, a.dtype)))
+        keep.release()
+
+
+def _weigh(
+    tl: Any, keep: _Results, parts: tuple[int, int], unit: int, count: int, a: Decode, top: Any = None
+) -> tuple[Any, Any]:
+    """The largest scores of some units, and the weight of each unit beside `top`, or beside the largest of them."""
+    at, shape = unit * a.group * itemsize("f32"), (count, a.group, 1)
+    largest = tl.load(parts[0] + at, shape, "f32")
+    total = tl.load(parts[1] + at, shape, "f32")
+    top = keep(tl.max(largest, axis=0)) if top is None else top
+    return top, keep(total * keep(tl.exp(keep(largest - top))))
 
 
 class _Unit:
-    """The queries, keys and values of one head that a PE reads, once for all of its units of that head."""
+    """The queries, keys and values of one head that a PE reads, once for all of its units of that head.
+
+    What is made of them for one unit is noted in `keep`.
+    """
 
     def __init__(self, tl: Any, qkv_ptr: int, tables: Tables, a: Decode) -> None:
+        self.keep = _Results(tl)
         self.tl, self.ptr, self.tables, self.a = tl, qkv_ptr, tables, a
         self.rotation = tl.load(tables.rotation, (a.size, a.size), a.dtype) if tables.rotation else None
         size = itemsize(a.dtype)
@@ -139,16 +194,17 @@ class _Unit:
         found: Any = None
         for g in range(a.group):
             row = self._row(head * a.group + g, token)
-            found = tl.dot(self.lanes[g], row) if found is None else tl.dot(self.lanes[g], row, found)
-        return self._place(found, self.tables.q_norm) * a.size**-0.5
+            found = self.keep(tl.dot(self.lanes[g], row) if found is None else tl.dot(self.lanes[g], row, found))
+        return self.keep(self._place(found, self.tables.q_norm) * a.size**-0.5)
 
     def append(self, head: int, token: int, unit: int, place: int, cache: tuple[int, int]) -> None:
         """Write the new key and value of a pair behind those that the cache has."""
         tl, a = self.tl, self.a
         at = (unit * a.part + place) * a.size * itemsize(a.cache_dtype)
         key = self._place(self._row(a.keys * a.group + head, token), self.tables.k_norm)
-        tl.store(cache[0] + at, narrow(tl, key, a.cache_dtype))
-        tl.store(cache[1] + at, narrow(tl, self._row(a.keys * (a.group + 1) + head, token), a.cache_dtype))
+        tl.store(cache[0] + at, self.keep(narrow(tl, key, a.cache_dtype)))
+        value = self._row(a.keys * (a.group + 1) + head, token)
+        tl.store(cache[1] + at, self.keep(narrow(tl, value, a.cache_dtype)))
 
     def _row(self, head: int, token: int) -> Any:
         """(1, size): a token of a head."""
@@ -161,12 +217,14 @@ class _Unit:
             return tl.trans(self.rows[head])
         if token not in self.picks:
             self.picks[token] = tl.load(self.tables.identity + token * a.tokens * size, (1, a.tokens), a.dtype)
-        return tl.dot(self.picks[token], tl.trans(self.rows[head]))
+        return self.keep(tl.dot(self.picks[token], tl.trans(self.rows[head])))
 
     def _place(self, x: Any, norm_ptr: int) -> Any:
         """Normalise and rotate."""
         tl, a = self.tl, self.a
         if norm_ptr:
-            mean = tl.sum(x * x * (1.0 / a.size), axis=1)
-            x = x * tl.rsqrt(mean + a.eps) * tl.load(norm_ptr, (1, a.size), a.dtype)
-        return x if self.rotation is None else tl.dot(x, self.rotation)
+            keep = self.keep
+            mean = keep(tl.sum(keep(keep(x * x) * (1.0 / a.size)), axis=1))
+            over = keep(tl.rsqrt(keep(mean + a.eps)))
+            x = keep(keep(x * over) * tl.load(norm_ptr, (1, a.size), a.dtype))
+        return x if self.rotation is None else self.keep(tl.dot(x, self.rotation))

@@ -187,7 +187,7 @@ def _finish(tl: Any, sums: list[_Sum], y_ptr: int, p: Product, dtype: str, then:
         panel = group[0].panel
         at = panel.at(p.out, first) * itemsize(dtype)
         rows = Rows(tl, (first, end), panel.width, at, dtype)
-        result = rows.end([rows.keep(one.wait()) for one in group], then)
+        result = rows.end_at_once([rows.keep(one.wait()) for one in group], then)
         for copy in p.y.list_all(panel):
             tl.store(y_ptr + copy.at(p.out, first) * itemsize(dtype), result)
         rows.release()

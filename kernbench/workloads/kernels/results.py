@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
 
+PIECES = 4  # of a result: one is stored while the next are computed
+
 
 class Extras(NamedTuple):
     """What follows a product: a bias (out, 1), an activation, a tensor to add, and a soft cap. Pointers; 0: none."""
@@ -42,6 +44,22 @@ class Rows:
             y = self.keep(tl.tanh(y), y)
             y = self.keep(y * then.soft_cap, y)
         return self.narrow(y)
+
+    def end_at_once(self, sums: list[Any], then: Extras) -> Any:
+        """As `end`, in one job whose pieces follow each other: for large results."""
+        tl, y = self.tl, self.keep(sums[0])
+        if then.bias_ptr:
+            y = self.keep(y + self.column(then.bias_ptr), y)
+        function, steps = begin_activation(then.activation, y)
+        steps += [{"op": "mul", "operand": other} for other in sums[1:]]
+        if then.residual_ptr:
+            steps.append({"op": "add", "operand": tl.load(then.residual_ptr + self.at, self.shape, self.dtype)})
+        steps += soft_cap_steps(then.soft_cap)
+        operands = (y, y) if function in ("mul", "maximum") else (y,)
+        tile = -(-self.shape[0] // PIECES), 1, self.shape[1]
+        job = tl.composite("math", *operands, math_op=function, epilogue=steps, out_dtype=self.dtype, tile_shape=tile)
+        tl.wait(job)
+        return self.keep(job.out, y, *sums[1:])
 
     def narrow(self, y: Any) -> Any:
         """A result in the type of activations."""
@@ -87,6 +105,19 @@ def activate(tl: Any, x: Any, activation: str, keep: Callable[..., Any]) -> Any:
     if activation == "relu":
         return keep(tl.maximum(x, 0.0))
     return x
+
+
+def begin_activation(activation: str, x: Any) -> tuple[str, list[dict[str, Any]]]:
+    """The activation of `activate` as the function of a composite, of x or of x and x, and the steps behind it."""
+    again = {"op": "mul", "operand": x}
+    if activation == "silu":
+        return "sigmoid", [again]
+    if activation.startswith("gelu"):
+        scale, one = {"op": "scale", "factor": 0.044715 * 1.5957691}, {"op": "add", "operand": 1.5957691}
+        return "mul", [scale, one, again, {"op": "sigmoid"}, again]
+    if activation == "relu":
+        return "maximum", [{"op": "relu"}]
+    return (activation, []) if activation else ("maximum", [])
 
 
 def narrow(tl: Any, x: Any, dtype: str) -> Any:

@@ -52,9 +52,9 @@ class OnnxFile(GraphSource):
         found: dict[str, int] = {"batch": 1}
         for at, one in enumerate(list_inputs(self.model)):
             for axis, dim in enumerate(one.type.tensor_type.shape.dim):
-                if not at and not axis and (dim.dim_value or not dim.dim_param):
-                    found["batch"] = dim.dim_value or 1
-                elif not dim.dim_value and (name := name_axis(self.model, one.name, axis, dim)) != "batch":
+                if not at and not axis and (read_size(dim) or not dim.dim_param):
+                    found["batch"] = read_size(dim) or 1
+                elif not read_size(dim) and (name := name_axis(self.model, one.name, axis, dim)) != "batch":
                     found.setdefault(name, 0)
         return found
 
@@ -64,10 +64,17 @@ class OnnxFile(GraphSource):
 
         return Reader(self.model, self.name, axes, weights, activations).read()
 
-    @cached_property
-    def has_numbers(self) -> bool:
+    def refuse_numbers(self) -> str | None:
         """As of `GraphSource`."""
-        return not any(is_external(one) for one in self.model.graph.initializer)
+        if any(is_external(one) for one in self.model.graph.initializer):
+            return f"{GraphSource.refuse_numbers(self)}, or give a file with weights"
+        own = [one for one in self.model.graph.node if one.domain not in ("", "ai.onnx")]
+        if own:
+            return (
+                f"{self.name} has operator {own[0].op_type!r} of domain {own[0].domain!r}, which the reference implementation "
+                "of ONNX lacks, so no numbers of a run can be checked; leave --verify-data out"
+            )
+        return None
 
     def compute(self, graph: Graph, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """As of `GraphSource`: by the reference implementation of ONNX."""
@@ -145,6 +152,11 @@ def list_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
     """The inputs that are no initializers, which old files list too."""
     held = {one.name for one in model.graph.initializer}
     return [one for one in model.graph.input if one.name not in held]
+
+
+def read_size(dim: Any) -> int:
+    """The size of an axis; 0 of a dynamic one, which some exporters write as 0 or -1."""
+    return max(0, dim.dim_value)
 
 
 def name_axis(model: onnx.ModelProto, tensor: str, axis: int, dim: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernbench.errors import InputError, suggest
+from kernbench.errors import InputError, shorten, suggest
 from kernbench.workloads.onnx_files.attention import ATTENTION, CONTRIB_ATTENTION
 from kernbench.workloads.onnx_files.elements import CONTRIB_ELEMENTS, ELEMENTS
 from kernbench.workloads.onnx_files.layers import CONTRIB_LAYERS, JOINED_LAYERS, LAYERS
@@ -37,14 +37,15 @@ def find_operator(node: Node) -> Translate:
     domain = "" if node.domain in STANDARD else node.domain
     if domain not in KNOWN:
         raise InputError(
-            f"node {node.name!r} is of operator {node.op!r} of domain {node.domain!r}; known domains: the standard one and "
-            f"{CONTRIB}; replace it with nodes of these, or give the file a local function of that name"
+            f"node {shorten(repr(node.name))} is of operator {node.op!r} of domain {node.domain!r}; known domains: the "
+            f"standard one and {CONTRIB}; replace it with nodes of these, or give the file a local function of that name"
         )
     found = KNOWN[domain].get(node.op)
     if found is None:
         near = suggest(node.op, KNOWN[domain])
         raise InputError(
-            f"node {node.name!r} is of operator {node.op!r}, which is not modelled{near}; replace it with nodes that are"
+            f"node {shorten(repr(node.name))} is of operator {node.op!r}, which is not modelled{near}; replace it with nodes "
+            "that are"
         )
     return found
 

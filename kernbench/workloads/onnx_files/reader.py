@@ -17,7 +17,15 @@ from kernbench.errors import InputError, shorten
 from kernbench.workloads.graph.builder import Builder
 from kernbench.workloads.graph.form import Graph
 from kernbench.workloads.graph.view import View
-from kernbench.workloads.onnx_files.file import find_opset, import_onnx, is_external, list_inputs, name_axis, name_node
+from kernbench.workloads.onnx_files.file import (
+    find_opset,
+    import_onnx,
+    is_external,
+    list_inputs,
+    name_axis,
+    name_node,
+    read_size,
+)
 from kernbench.workloads.onnx_files.patterns import join_norms
 
 if TYPE_CHECKING:
@@ -45,7 +53,7 @@ class Node:
 
     def error(self, what: str) -> InputError:
         """The error of a node that cannot be read."""
-        return InputError(f"node {self.name!r} ({self.op}) {what}")
+        return InputError(f"node {shorten(repr(self.name))} ({self.op}) {what}")
 
     def choose(self, attribute: str, default: Any, known: Sequence[Any]) -> Any:
         """An attribute with some known values. Errors: InputError for another."""
@@ -170,12 +178,12 @@ class Reader:
             raise InputError(f"input {one.name!r} has no shape; export the graph with one")
         for axis, dim in enumerate(tensor.shape.dim):
             first = one.name == list_inputs(self.model)[0].name and not axis
-            if dim.dim_value:
-                shape.append(dim.dim_value)
-                if first and self.axes["batch"] != dim.dim_value:
+            if size := read_size(dim):
+                shape.append(size)
+                if first and self.axes["batch"] != size:
                     raise InputError(
                         f"{self.build.graph.name} got batch={self.axes['batch']}, and the file fixes the first axis of "
-                        f"{one.name!r} to {dim.dim_value}; export it with a dynamic axis"
+                        f"{one.name!r} to {size}; export it with a dynamic axis"
                     )
             else:
                 shape.append(self.axes["batch" if first else name_axis(self.model, one.name, axis, dim)])
@@ -266,7 +274,7 @@ class Reader:
         declared = [one for one in (*self.model.graph.value_info, *self.model.graph.output) if one.name == name]
         for one in declared:
             dims = one.type.tensor_type.shape.dim if one.type.tensor_type.HasField("shape") else []
-            sizes = [dim.dim_value for dim in dims]
+            sizes = [read_size(dim) for dim in dims]
             if dims and (
                 len(sizes) != len(view.shape)
                 or any(size and size != mine for size, mine in zip(sizes, view.shape, strict=False))

@@ -190,6 +190,10 @@ class Planner:
         run = depth if plain else channels * (spec.taps[1] if spec.dilations[1] == 1 and groups == 1 else 1)
         size = itemsize(self.graph.values[x.base].dtype)
         work = Work(extent, depth, size, held_rows, memory_rows, constant, run, plain and constant)
+        if not constant:
+            w_rows = max(1, prod(weights.shape[:-1]) // engine.all_pes)
+            in_lines = h == 1 or x.strides[1] >= x.strides[2]
+            work = work._replace(w_rows=w_rows, w_by_inner=abs(w.strides[5]) == 1, x_by_line=in_lines)
         blocks, held_x = choose_blocks(work, engine), self._hold(x.base)
         spread = None
         if constant and self._is_worth_spreading(work, blocks, held_x, engine):
@@ -316,7 +320,7 @@ class Planner:
         views = [y, *one.extras]
         order = sorted(range(len(y.shape)), key=lambda axis: -abs(y.strides[axis]))
         views = [view.transpose(order) for view in views]
-        runs = merge_axes(views, views[0].shape)
+        runs = merge_axes(views, views[0].shape) or [(1, (0,) * len(views))]
         runs = [(1, (0,) * len(views))] * (2 - len(runs)) + list(_split_long(runs))
         sizes = tuple(size for size, _ in runs)
         engine = find_engine(self.machine, one.dtype)

@@ -57,6 +57,9 @@ class Work(NamedTuple):
     constant: bool
     run: int  # inner elements that follow each other in memory
     lines_join: bool  # lines of pixels follow each other too
+    w_rows: int = 0  # rows of the second operand that one memory holds; 0 of weights
+    w_by_inner: bool = False  # its inner elements follow each other, else its columns do
+    x_by_line: bool = True  # lines of x follow each other, else they lie beside each other as heads do
 
 
 @cache
@@ -75,22 +78,39 @@ def bound_fs(blocks: Blocks, work: Work, engine: Engine) -> float:
     fetched = tiles * (min(tile_m, blocks.rows) * tile_k + tile_k * min(tile_n, blocks.cols)) * work.itemsize
     fetched += rounds * blocks.rows * blocks.cols * _SUM_BYTES
     pixels, size = blocks.h * blocks.w, work.itemsize
+    taken = max(1, engine.pes // blocks.col_parts) * blocks.row_blocks * pixels  # rows of a cube
     far_rows = find_far_rows(blocks, work, engine)
+    far_share = 1 - (1 - min(1.0, far_rows / taken)) * min(1.0, work.extent.n * engine.pes / engine.all_pes)  # of one n
+    if not work.x_by_line:
+        far_rows = far_share * taken
     x_line, y_line = blocks.inner * size, _round_up(blocks.cols * size, engine.burst_bytes)
     if blocks.inner < work.extent.channels:
         x_line = _round_up(x_line, engine.burst_bytes)
-    read = (pixels * x_line + blocks.cols * blocks.inner * size) * rounds
+    w_bytes, w_transfers_fs = _bound_second(blocks, work, engine, far_share > 0)
+    read = (pixels * x_line + w_bytes) * rounds
     runs = (1 if work.lines_join else blocks.h) * -(-blocks.inner // work.run)
     transfers = max(runs, -(-pixels // work.memory_rows)) * (engine.far_read_fs if far_rows else engine.read_fs)
     each = max(
         flops / engine.flops_fs,
         fetched / engine.tcm_bytes_fs,
-        read / engine.hbm_bytes_fs + (transfers + engine.read_fs) * rounds,
+        read / engine.hbm_bytes_fs + (transfers + w_transfers_fs) * rounds,
         pixels * y_line / engine.hbm_bytes_fs,
     )
     own = blocks.row_blocks * blocks.col_blocks * (each + STAGES * engine.read_fs)
-    far = far_rows * min(blocks.col_parts, engine.pes) * blocks.col_blocks
-    return max(own, far * x_line * rounds / engine.link_bytes_fs)
+    far = far_rows * min(blocks.col_parts, engine.pes) * blocks.col_blocks * x_line
+    if work.w_rows:
+        far += far_share * engine.pes * blocks.row_blocks * blocks.col_blocks * w_bytes
+    return max(own, far * rounds / engine.link_bytes_fs)
+
+
+def _bound_second(blocks: Blocks, work: Work, engine: Engine, is_far: bool) -> tuple[int, int]:
+    """The bytes of a block of the second operand, and the time of its transfers beside those."""
+    size = work.itemsize
+    if not work.w_rows:
+        return blocks.cols * blocks.inner * size, engine.read_fs
+    rows, line = (blocks.cols, blocks.inner) if work.w_by_inner else (blocks.inner, blocks.cols)
+    trip_fs = engine.far_read_fs if is_far else engine.read_fs
+    return rows * _round_up(line * size, engine.burst_bytes), -(-rows // work.w_rows) * trip_fs
 
 
 def _round_up(number: int, to: int) -> int:

@@ -18,7 +18,16 @@ from kernbench.tanto.api import INPUT, INTERMED, MATH, OUTPUT, READER, WRITER, G
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
 from kernbench.workloads.numbers import rotation
-from kernbench.workloads.tensix.chip import ACTIVATIONS, Builder, Chip, Core, Shards, page_tiles, parts_of
+from kernbench.workloads.tensix.chip import (
+    ACTIVATIONS,
+    SLOTS_FORMAT,
+    Builder,
+    Chip,
+    Core,
+    Shards,
+    page_tiles,
+    parts_of,
+)
 
 Make = Callable[[], np.ndarray]
 CHUNK = 32  # tiles of keys or values that come at a time, at most
@@ -159,7 +168,11 @@ def attend(rows: Shards, cache: Cache, constants: Global, y: Shards) -> None:
     longest = max(one.tiles for one in dealt.values())
     splits = int(parts > 1)
     made = Builder(chip, "attention", list(dealt))
-    chunk = max(1, min(longest, CHUNK // n))
+    kept = SLOTS_FORMAT.bytes_of((2 * longest + 32 * n + CONSTANTS + (2 * n + 6) * parts) * TILE)
+    ahead = max(0, chip.l1_bytes - kept) // (
+        4 * find_format(cache.dtype).bytes_of(n * TILE)
+    )  # of keys, of values, twice each
+    chunk = max(1, min(longest, CHUNK // n, ahead))
     pq, pkey, pvalue = (made.pipe(INPUT, n, 2) for _ in range(3))
     pconstant = made.pipe(INPUT, 2 * n + CONSTANTS)
     pold = [made.pipe(INPUT, n, 2, cache.dtype) for _ in range(2)]

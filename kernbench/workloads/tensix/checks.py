@@ -44,16 +44,14 @@ def check_step(network: Architecture, step: Step) -> None:
     name, heads, prefill = network.name, network.attention, step.phase == "prefill"
     longest = max(part.context for part in step.parts)
     lacks = {
-        f"phase={step.phase}": step.phase == "chunked" or not network.causal,
-        "biases in prefill": prefill
-        and (network.mlp.bias or (isinstance(heads, Heads) and (heads.bias or heads.out_bias))),
+        f"phase={step.phase}": step.phase == "chunked",
         "windows shorter than the prompt": prefill
         and any((kind.window or longest) < longest for kind in network.layer_kinds),
         "latent attention": not isinstance(heads, Heads),
         "experts": network.experts is not None,
         f"{network.norms.per_layer} norms a layer": network.norms.per_layer > 2,
         "soft caps of scores": any(network.soft_caps),
-        "learned positions": bool(network.positions),
+        "learned positions in decode": bool(network.positions) and not prefill,
         "norms of queries and keys": isinstance(heads, Heads) and heads.normalised,
         f"heads of {getattr(heads, 'size', 0)} elements, no whole tiles of {SIDE}": isinstance(heads, Heads)
         and heads.size % SIDE != 0,

@@ -29,7 +29,7 @@ from kernbench.workloads.tensix.chip import (
 
 FRAMES = 2  # of each of the two pipes of weights, if they fit into L1
 BLOCK = 8  # tiles of the depth of a frame
-KINDS = {"": 0, "silu": 1, "gelu": 2, "relu": 3}  # of activations, as `stream_matmul.cpp` counts them
+KINDS = {"": 0, "silu": 1, "gelu": 2, "relu": 3, "tanh": 4}  # of activations, as `stream_matmul.cpp` counts them
 _TENSOR, _BIAS = 1, 2  # what is added, as bits
 
 

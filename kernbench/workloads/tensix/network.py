@@ -38,12 +38,25 @@ class ChipNetwork:
         assert isinstance(network.attention, Heads)
         self.chip, self.plan, self.step, self.numbers = Chip(device, fidelities.all), plan, step, numbers
         self.network, self.heads, self.fidelities = network, network.attention, fidelities
-        vocabulary, d = network.vocabulary, network.hidden
-        self.table = Table(self.chip, vocabulary, d, partial(numbers.matrix, "start", "embedding", vocabulary, d))
+        self._prepare_ends()
+        self.logits = Global(device, ACTIVATIONS, self.head.n * TILE)
+
+    table: Table
+    norm: NormWeights
+    head: Weights
+
+    def _prepare_ends(self) -> None:
+        """Make the weights before the first layer and after the last."""
+        network = self.network
+        self._prepare_table()
         self.norm = self.make_norm("end", "final_norm")
         place, name = ("start", "embedding") if network.tied else ("end", "lm_head")
-        self.head = self.make_weights(place, [(name, vocabulary, d)])
-        self.logits = Global(device, ACTIVATIONS, self.head.n * TILE)
+        self.head = self.make_weights(place, [(name, network.vocabulary, network.hidden)])
+
+    def _prepare_table(self) -> None:
+        vocabulary, d = self.network.vocabulary, self.network.hidden
+        make = partial(self.numbers.matrix, "start", "embedding", vocabulary, d)
+        self.table = Table(self.chip, vocabulary, d, make)
 
     def launch(self) -> None:
         """The programs of a step."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+
+import numpy as np
 
 from kernbench.tanto.tiles import SIDE
 from kernbench.workloads.architecture import LayerKind
@@ -17,10 +20,13 @@ from kernbench.workloads.tensix.tensors import (
     add,
     combine,
     embed_rows,
+    make_rows,
     multiply_rows,
     normalise_rows,
-    pick_last,
+    pick_tokens,
 )
+
+Matrices = Sequence[tuple[str, int, int]]  # side by side: name, outputs and features of each
 
 
 class PromptDecoder(ChipNetwork):
@@ -28,17 +34,29 @@ class PromptDecoder(ChipNetwork):
 
     def launch(self) -> None:
         """The programs of a step."""
-        chip, network = self.chip, self.network
-        (part,) = self.step.parts
-        chip.section = "embedding"
-        x = embed_rows(self.table, part.tokens, part.count)
+        self.chip.section = "embedding"
+        x = self._embed()
         for at, kind in self.plan.list_layers():
-            chip.section = f"layer {at}"
+            self.chip.section = f"layer {at}"
             x = self._launch_layer(f"{at}", kind, x)
-        chip.section = "output"
-        last, normed = (chip.shards(parts_of(network.hidden, SIDE)) for _ in range(2))
-        pick_last(chip, x, part.count, part.tokens, last)
-        self._launch_end(last, normed)
+        self.chip.section = "output"
+        self._launch_output(x)
+
+    def _embed(self) -> Tensor:
+        (part,), network = self.step.parts, self.network
+        x = embed_rows(self.table, part.tokens, part.count)
+        return add(self.chip, "positions", x, self._make_places()) if network.positions else x
+
+    def _make_places(self) -> Tensor:
+        """The positions of the tokens of a sequence; what all tokens have in common is added to them."""
+        (part,), network, numbers = self.step.parts, self.network, self.numbers
+
+        def make() -> np.ndarray:
+            found = numbers.matrix("start", "positions", network.positions, network.hidden)[: part.tokens]
+            types = network.token_types
+            return found + numbers.matrix("start", "token_types", types, network.hidden)[0] if types else found
+
+        return make_rows(self.chip, make, parts_of(part.tokens, SIDE), parts_of(network.hidden, SIDE))
 
     def _launch_layer(self, place: str, kind: LayerKind, x: Tensor) -> Tensor:
         """What a layer makes of x."""
@@ -49,38 +67,59 @@ class PromptDecoder(ChipNetwork):
             read = normalise_rows(self.make_norm(place, "mlp_norm"), x if network.parallel else attended)
         return add(self.chip, "add", attended, self._run_mlp(place, read))
 
+    def _launch_output(self, x: Tensor) -> None:
+        (part,) = self.step.parts
+        last, normed = (self.chip.shards(parts_of(self.network.hidden, SIDE)) for _ in range(2))
+        pick_tokens(self.chip, x, part.count, part.tokens, part.tokens - 1, last)
+        self._launch_end(last, normed)
+
     def _attend(self, place: str, kind: LayerKind, x: Tensor) -> Tensor:
-        heads, d, sizes = self.heads, self.network.hidden, self.find_sizes(kind)
+        heads, d, network = self.heads, self.network.hidden, self.network
         queries, keys = heads.queries * heads.size, heads.keys * heads.size
-        qkv = self._multiply("q, k, v", place, x, [("q", queries, d), ("k", keys, d), ("v", keys, d)], heads=True)
-        attended = PromptAttention(self.chip, sizes, format_of(self.step.types.cache)).launch(qkv)
-        return self._multiply("o", place, attended, [("o", d, queries)])
+        parts = [("q", queries, d), ("k", keys, d), ("v", keys, d)]
+        qkv = self._multiply("q, k, v", place, x, parts, bias=heads.bias, kind=kind)
+        cache = format_of(self.step.types.cache)
+        attended = PromptAttention(self.chip, self.find_sizes(kind), cache, network.causal).launch(qkv)
+        return self._multiply("o", place, attended, [("o", d, queries)], bias=heads.out_bias)
 
     def _run_mlp(self, place: str, x: Tensor) -> Tensor:
         mlp, d = self.network.mlp, self.network.hidden
         activation = kernel_of(mlp.activation)
-        up = self._multiply("up", place, x, [("up", mlp.inner, d)], first=True)
         if mlp.gated:
-            gate = self._multiply("gate", place, x, [("gate", mlp.inner, d)], first=True)
+            gate, up = (self._multiply(name, place, x, [(name, mlp.inner, d)], first=True) for name in ("gate", "up"))
             inner = combine(self.chip, "gated", gate, up, GATE, activation)
         else:
-            inner = combine(self.chip, "activation", up, up, ACTIVATE, activation)
-        return self._multiply("down", place, inner, [("down", d, mlp.inner)])
+            inner = self._multiply(
+                "up", place, x, [("up", mlp.inner, d)], bias=mlp.bias, activation=activation, first=True
+            )
+        return self._multiply("down", place, inner, [("down", d, mlp.inner)], bias=mlp.bias)
 
     def _multiply(
         self,
         operator: str,
         place: str,
         x: Tensor,
-        parts: list[tuple[str, int, int]],
+        parts: Matrices,
         *,
-        heads: bool = False,
+        bias: bool = False,
+        activation: str = "",
+        kind: LayerKind | None = None,
         first: bool = False,
     ) -> Tensor:
-        """The product of x and matrices side by side; `heads` have the order of attention, `first` are those of an MLP."""
-        types = self.step.types
+        """The activation of the product of x and matrices side by side, and a bias.
+
+        Heads of a `kind` have the order of attention; `first` matrices are those of an MLP.
+        """
+        types, listed = self.step.types, list(parts)
         dtype = format_of(types.mlp or types.weights if first else types.weights)
-        sizes = self.find_sizes(self.plan.network.layer_kinds[0]) if heads else None
-        make = partial(self.make_matrix, place, parts, sizes)
-        fidelity = self.fidelities.mlp if first else ""
-        return multiply_rows(self.chip, operator, x, make, sum(out for _, out, _ in parts), dtype, fidelity)
+        sizes = None if kind is None else self.find_sizes(kind)
+        outputs = sum(out for _, out, _ in parts)
+        make = partial(self.make_matrix, place, listed, sizes)
+        y = multiply_rows(self.chip, operator, x, make, outputs, dtype, self.fidelities.mlp if first else "")
+        if not bias:
+            return combine(self.chip, activation, y, y, ACTIVATE, activation) if activation else y
+
+        def make_bias() -> np.ndarray:
+            return np.tile(self.make_bias(place, listed, sizes), (SIDE, 1))
+
+        return add(self.chip, f"bias of {operator}", y, make_rows(self.chip, make_bias, 1, y.width), activation)

@@ -27,6 +27,7 @@ class PromptAttention:
     chip: Chip
     sizes: Sizes
     dtype: str
+    causal: bool = True
     tables: list[Global] = field(init=False)  # cosines and sines of keys, then of queries, which scale scores
     constants: Global = field(init=False)  # what swaps neighbours; ones; the mask
 
@@ -38,7 +39,15 @@ class PromptAttention:
             for by in (np.float32(1), scale)
             for at in range(2)
         ]
-        self.constants = chip.tiles(lambda: np.concatenate(make_constants(), axis=1), 1, 3)
+        self.constants = chip.tiles(lambda: np.concatenate(make_constants(self.mask()), axis=1), 1, 3)
+
+    def mask(self) -> np.ndarray:
+        """What is added to the last tile of scores: of tokens after each, or of those that fill a tile up."""
+        mask = np.full((SIDE, SIDE), NEVER, np.float32)
+        if self.causal:
+            return np.triu(mask, 1)
+        mask[:, : (self.sizes.context - 1) % SIDE + 1] = 0
+        return mask
 
     def launch(self, qkv: Tensor) -> Tensor:
         """Attention of what the product of queries, keys and values made."""
@@ -58,7 +67,7 @@ class PromptAttention:
         kept = [made.pipe(INTERMED, n) for _ in range(3)]
         pnew = [made.pipe(OUTPUT, n, 2, self.dtype) for _ in range(2)]
         reader, writer = made.kernel(READER, "fill_read.cpp"), made.kernel(WRITER, "fill_write.cpp")
-        math = made.kernel(MATH, "fill.cpp")
+        math = made.kernel(MATH, "fill.cpp", int(s.rotary > 0))
         for number, core in enumerate(cores):
             dealt = [number, units, len(cores)]
             read = [qkv.buffer, *self.tables[:2], self.constants, pkey, pvalue, pcos, psin, pswap]
@@ -82,8 +91,9 @@ class PromptAttention:
         plast, pscore, plargest = made.pipe(INTERMED, 1), made.pipe(INTERMED, rows), made.pipe(INTERMED, 1)
         pweight, ptotal, psum = made.pipe(INTERMED, rows), made.pipe(INTERMED, 1), made.pipe(INTERMED, n)
         py = made.pipe(OUTPUT, n, 2)
-        reader, writer = made.kernel(READER, "prompt_read.cpp"), made.kernel(WRITER, "prompt_write.cpp")
-        math = made.kernel(MATH, "prompt.cpp")
+        reader = made.kernel(READER, "prompt_read.cpp", int(self.causal))
+        writer = made.kernel(WRITER, "prompt_write.cpp", int(self.causal))
+        math = made.kernel(MATH, "prompt.cpp", int(s.rotary > 0), int(self.causal))
         for number, core in enumerate(cores):
             dealt, sizes = [number, units, len(cores)], [queries, s.group, n, rows, chunk]
             read = [qkv.buffer, *self.tables[2:], self.constants, caches[0], pq, pcos, psin, pconstant, pk]
@@ -105,8 +115,7 @@ def find_turns(s: Sizes) -> tuple[np.ndarray, np.ndarray]:
     return cos, sin
 
 
-def make_constants() -> list[np.ndarray]:
-    """Tiles for `prompt.cpp`: what swaps neighbours, ones, a mask of tokens after each."""
+def make_constants(mask: np.ndarray) -> list[np.ndarray]:
+    """Tiles for `prompt.cpp`: what swaps neighbours, ones, a mask."""
     swap = np.eye(SIDE, dtype=np.float32)[np.arange(SIDE) ^ 1]
-    mask = np.triu(np.full((SIDE, SIDE), NEVER, np.float32), 1)
     return [swap, np.ones((SIDE, SIDE), np.float32), mask]

@@ -10,8 +10,8 @@ from kernbench.tanto.loading import LIBRARY, KernelFiles
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.tensix.decode import Decoder
+from kernbench.workloads.tensix.encoder import make_prompt
 from kernbench.workloads.tensix.network import ChipNetwork, Fidelities
-from kernbench.workloads.tensix.prefill import PromptDecoder
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
@@ -41,7 +41,7 @@ def run_step(
     from kernbench.engine import Session  # with numba
 
     options.stage("writing the programs")
-    make = Decoder if step.phase == "decode" else PromptDecoder
+    make = Decoder if step.phase == "decode" else make_prompt
     network = make(device, plan, step, fidelities, Numbers())
     network.launch()
     launches = network.chip.launches

@@ -64,13 +64,13 @@ def choose_shares(chip: Chip, x: Tensor, width: int, formats: Formats) -> tuple[
     return min(made, key=lambda one: estimate.cycles(*one))
 
 
-def add(chip: Chip, operator: str, x: Tensor, y: Tensor) -> Tensor:
-    """x + y"""
-    return combine(chip, operator, x, y, ADD)
+def add(chip: Chip, operator: str, x: Tensor, y: Tensor, activation: str = "") -> Tensor:
+    """The activation of x + y; y begins again where x has more rows, as a bias does."""
+    return combine(chip, operator, x, y, ADD, activation)
 
 
 def combine(chip: Chip, operator: str, x: Tensor, y: Tensor, operation: int, activation: str = "") -> Tensor:
-    """The sum of x and y, y times the activation of x, or the activation of x alone."""
+    """The activation of the sum of x and y, y times the activation of x, or the activation of x alone, where y is x too."""
     tiles = x.rows * x.width
     units = parts_of(tiles, CHUNK)
     cores = chip.every_core()[:units]
@@ -83,11 +83,16 @@ def combine(chip: Chip, operator: str, x: Tensor, y: Tensor, operation: int, act
     math = made.kernel(MATH, "combine.cpp", operation, KINDS[activation])
     for number, core in enumerate(cores):
         dealt = [number, units, len(cores), units, CHUNK, tiles]  # all tiles as one row
-        reader.set_args(core, [x.buffer, y.buffer, pa, pb, *dealt])
+        reader.set_args(core, [x.buffer, y.buffer, pa, pb, *dealt, y.rows * y.width])
         writer.set_args(core, [result.buffer, py, *dealt])
         math.set_args(core, [pa, pb, pactive, pscaled, py, parts_of(units - number, len(cores)), CHUNK])
     chip.launch(operator, made.program)
     return result
+
+
+def make_rows(chip: Chip, make: Make, rows: int, width: int) -> Tensor:
+    """A tensor of some rows of tiles whose contents `make` gives, (tokens, features), filled up with zeros."""
+    return Tensor(chip.tiles(make, rows, width), rows, width)
 
 
 def normalise_rows(norm: NormWeights, x: Tensor) -> Tensor:
@@ -154,14 +159,13 @@ def embed_rows(table: Table, prompt: int, sequences: int) -> Tensor:
     return y
 
 
-def pick_last(chip: Chip, x: Tensor, sequences: int, prompt: int, y: CoreShards) -> None:
-    """y = the last token of each sequence."""
-    made = Builder(chip, "last tokens", y.cores)
+def pick_tokens(chip: Chip, x: Tensor, sequences: int, prompt: int, place: int, y: CoreShards) -> None:
+    """y = the token at a place of each sequence."""
+    made = Builder(chip, "tokens", y.cores)
     py = made.pipe(OUTPUT, y.own, local=y.local)
-    reader, writer = made.kernel(READER, "pick_last.cpp"), made.kernel(WRITER, "keep_shard.cpp")
+    reader, writer = made.kernel(READER, "pick_tokens.cpp"), made.kernel(WRITER, "keep_shard.cpp")
     for number, core in enumerate(y.cores):
         tiles = y.count(number)
-        sizes = [x.width, sequences, parts_of(prompt, SIDE), (prompt - 1) % SIDE]
-        reader.set_args(core, [x.buffer, py, number * y.own, tiles, *sizes])
+        reader.set_args(core, [x.buffer, py, number * y.own, tiles, x.width, sequences, parts_of(prompt, SIDE), place])
         writer.set_args(core, [py, 1, tiles])
-    chip.launch("last tokens", made.program)
+    chip.launch("tokens", made.program)

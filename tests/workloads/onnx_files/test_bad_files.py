@@ -205,6 +205,32 @@ def test_an_axis_that_nobody_set_is_named(tmp_path, capsys):
     assert kernbench.run(path, "tiny", parameters={"batch": 2, "seq_len": 5}).network["items_s"] > 0
 
 
+@pytest.mark.parametrize("shape", [(2, 0), (2, -1)])
+def test_an_axis_of_no_size_is_dynamic(shape, tmp_path, capsys):
+    path = save(net(node("Relu", "x"), inputs=[info("x", shape)]), tmp_path / "net.onnx")
+    assert "net has a dynamic axis 'x_1', which nobody set; give --set x_1=SIZE" in run(capsys, path, "batch=2")
+
+
+def test_a_long_name_is_cut_in_sentences(tmp_path, capsys):
+    path = save(net(node("Det", "x", name="n" * 5000)), tmp_path / "net.onnx")
+    assert len(run(capsys, path, "batch=2")) < 600
+
+
+def test_a_softmax_longer_than_kernels_hold_is_refused(tmp_path, capsys):
+    path = save(net(node("Softmax", "x", name="last"), inputs=[info("x", (2, 70000))]), tmp_path / "net.onnx")
+    sentence = (
+        "node 'last' of net takes softmax along 70,000 elements; kernels hold at most 32,768; make the axis shorter"
+    )
+    assert sentence in run(capsys, path, "batch=2")
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3, 2, 3, 2, 3)])
+def test_tensors_of_any_number_of_axes_run(shape, tmp_path):
+    path = save(net(node("Exp", "x"), inputs=[info("x", shape)]), tmp_path / "net.onnx")
+    result = kernbench.run(path, "tiny", parameters={"batch": shape[0] if shape else 1}, verify=True)
+    assert result.mismatches == ()
+
+
 def test_external_data_that_is_missing_is_fine(tmp_path):
     path = save(vit(1, 24, 2, 48, image=16, patch=4, classes=10), tmp_path / "net.onnx")
     assert kernbench.run(path, "tiny").network["items_s"] > 0

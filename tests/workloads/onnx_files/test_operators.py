@@ -126,7 +126,7 @@ def make(case: Case, path: Path, domain: str = "") -> Path:
     if not inputs:  # a node of constants alone is computed before the run: give it an input
         inputs.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, (1,)))
     outputs = [f"y{at}" for at in range(case.outputs)]
-    nodes = [helper.make_node(case.op, names, outputs, "node", domain, **case.attributes)]
+    nodes = [helper.make_node(case.op, names, outputs, "node", domain=domain, **case.attributes)]
     if case.positive:
         nodes.insert(0, helper.make_node("Abs", ["x0"], ["positive"], "abs"))
         nodes[1].input[0] = "positive"

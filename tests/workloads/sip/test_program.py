@@ -16,6 +16,7 @@ from kernbench.runs.bench import Bench
 from kernbench.runs.run import run_kernels
 from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.config_json import read_config
+from kernbench.workloads.kernels import attention
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.routing import Routing
@@ -124,6 +125,19 @@ def test_the_logits_are_the_same_whatever_is_chosen(name, text):
     network = read(name)
     choices = read_choices(text, name, 2, 2)
     assert find_mismatches(network, step_of(network, 3, 9, "f32"), choices=choices) == ()
+
+
+def test_the_units_of_a_pair_are_merged_in_blocks_if_scratch_holds_no_more(monkeypatch):
+    monkeypatch.setattr(attention, "MERGED_BYTES", 2 * 2 * 16 * 4)  # two units of two heads of 16 elements
+    network = read("llama")
+    assert find_mismatches(network, step_of(network, 1, 40, "f32"), choices=Choices(splits=9)) == ()
+
+
+@pytest.mark.parametrize("name", ["falcon", "qwen3"])
+def test_attention_of_one_unit_leaves_scratch_to_the_next(name):
+    """Tens of units a PE, in scratch for a few."""
+    network = read(name)
+    time_step(network, step_of(network, 40, 100, "f16"), "tiny", {"pe.scratch_bytes": "32 KiB"})
 
 
 @pytest.mark.slow

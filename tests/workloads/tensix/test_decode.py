@@ -177,7 +177,7 @@ def test_peaks_of_a_chip_are_those_of_its_sheets():
         ),
         (MIXTRAL, {}, "needs experts"),
         (CONFIGS["DeepSeek-V3"], {}, "needs latent attention"),
-        (CONFIGS["GPT-2"], {}, "needs learned positions"),
+        (CONFIGS["GPT-2"], {}, "needs learned positions in decode"),
         (CONFIGS["Qwen3-8B"], {}, "needs norms of queries and keys"),
         (
             NETWORKS["llama"],

@@ -23,10 +23,14 @@ from kernbench.workloads.tensix.chip import Chip
 from kernbench.workloads.tensix.prompt_attention import find_turns
 from kernbench.workloads.tensix.rows import list_ids
 from kernbench.workloads.tensix.tensors import choose_shares, make_tensor
+from tests.workloads.configs import gpt2
 from tests.workloads.reference import prefill
 from tests.workloads.tensix.test_decode import BF16, NETWORKS, logits_of, network_of, run
 
 LEAST = 0.9993  # correlation: tensors have 16 bits after each program
+
+
+GPT2 = {**gpt2(128, 2, 4, 128), "vocab_size": 200}
 
 
 def step_of(network, batch: int, prompt: int) -> Step:
@@ -40,12 +44,15 @@ def step_of(network, batch: int, prompt: int) -> Step:
         ("llama", "tensix_tiny", 1, 32),
         ("two tiles a head, one tile of context", "blackhole_p150", 3, 33),
         ("gelu, tied", "blackhole_p150", 1, 96),
+        ("biases", "wormhole_n150", 2, 40),
+        ("layer norms, part of a head turned", "blackhole_p150", 1, 64),
+        ("learned positions", "wormhole_n150", 2, 50),
         ("more heads of queries than a tile has rows", "wormhole_n150", 1, 40),
         ("windows", "wormhole_n150", 2, 40),
     ],
 )
 def test_logits_of_last_tokens_equal_those_of_a_network_in_numpy(name, machine, batch, prompt):
-    network = network_of(NETWORKS[name])
+    network = network_of(GPT2 if name == "learned positions" else NETWORKS[name])
     ran = run(network, step_of(network, batch, prompt), machine, numbers=True)
     wanted = prefill(network, Numbers(), list_ids(batch * prompt, network.vocabulary), batch)
     assert not ran.told
@@ -89,7 +96,6 @@ def test_few_tokens_share_columns_and_many_share_rows_too():
 @pytest.mark.parametrize(
     ("name", "prompt", "sentence"),
     [
-        ("biases", 40, "tiny needs biases in prefill"),
         ("windows", 64, "tiny needs windows shorter than the prompt"),
     ],
 )
