@@ -17,7 +17,8 @@ from kernbench.workloads.kernels.linear import BLOCK_BYTES, Norm, Sizes, find_sc
 from kernbench.workloads.kernels.results import Extras, Rows, narrow
 
 AHEAD = 4  # experts whose products are under way
-PICK_BYTES = 1 << 16  # of rows from which those of an expert are picked on the PE; more are read from memory
+PICK_BYTES = 1 << 14  # of rows from which those of experts are picked on the PE: more take long to fetch
+SHARES_BYTES = 1 << 16  # of weights of places by token at a time
 
 
 class Mixture(NamedTuple):
@@ -118,24 +119,47 @@ def contract(h_ptr: int, w_ptr: int, y_ptr: int, part_ptr: int, lists: Any, m: A
         return
     h_ptr = h_ptr + tl.program_id(CUBES) * s.places * s.inner * s.size
     y_ptr = y_ptr + _own_block(tl, s, s.places * s.size)
-    stream, picks = _Stream(tl, s), _Picks(tl, s, here)
-    small = s.places * s.inner * s.size <= PICK_BYTES
-    whole = tl.load(h_ptr, (s.places, s.inner), s.types[1]) if small else None
-    for load in s.loads:
-        _, place, count = load
-        at = h_ptr + place * s.inner * s.size
-        mine = picks.rows(whole, load) if small else tl.load(at, (count, s.inner), s.types[1])
-        stream.multiply(mine, (end - first, s.inner), w_ptr, y_ptr + place * (end - first) * s.size, load)
-        stream.keep(mine)
+    stream = _Stream(tl, s)
+    for first_place, count, loads in _group_loads(s):
+        whole = tl.load(h_ptr + first_place * s.inner * s.size, (count, s.inner), s.types[1])
+        numbers = tl.load(here.numbers, (count, 1), "f32")
+        for load in loads:
+            _, place, mine = load
+            x = _pick_rows(tl, whole, numbers, place - first_place, mine)
+            stream.multiply(x, (end - first, s.inner), w_ptr, y_ptr + place * (end - first) * s.size, load)
+            stream.keep(x)
     tl.wait()
     part = narrow(tl, _combine(tl, y_ptr, end - first, here, s), s.types[1])
     tl.store(part_ptr + (tl.program_id(CUBES) * s.features + first) * s.tokens * s.size, part)
 
 
+def _group_loads(s: Mixture) -> list[tuple[int, int, list[tuple[int, int, int]]]]:
+    """(first place, places, loads) of experts whose places are read at once, as far as they are short."""
+    found: list[tuple[int, int, list[tuple[int, int, int]]]] = []
+    most = PICK_BYTES // (s.inner * s.size)
+    for load in s.loads:
+        if found and found[-1][1] + load[2] <= most:
+            first, places, loads = found[-1]
+            found[-1] = (first, places + load[2], [*loads, load])
+        else:
+            found.append((load[1], load[2], [load]))
+    return found
+
+
+def _pick_rows(tl: Any, h: Any, numbers: Any, first: int, count: int) -> Any:
+    """(count, columns): rows of h from one on, by a product with ones and zeros where they are not all."""
+    if count == h.shape[0]:
+        return h
+    mask = tl.equal(numbers, tl.arange(first, first + count))
+    found = tl.dot(tl.trans(mask), h, out_dtype=h.dtype)
+    tl.release(mask)
+    return found
+
+
 def _combine(tl: Any, y_ptr: int, rows: int, here: Lists, s: Mixture) -> Any:
     """f32 (rows, tokens): products of places (places, rows) times their weights, summed by token."""
     total: Any = None
-    most = max(1, PICK_BYTES // (s.tokens * s.size))
+    most = max(1, SHARES_BYTES // (s.tokens * s.size))
     for top in range(0, s.places, most):
         count = min(s.places, top + most) - top
         y = tl.load(y_ptr + top * rows * s.size, (count, rows), s.types[1])
@@ -219,13 +243,6 @@ class _Picks:
         found = tl.dot(x, hits, out_dtype=x.dtype)
         for spent in (mask, tokens, hits):
             tl.release(spent)
-        return found
-
-    def rows(self, h: Any, load: tuple[int, int, int]) -> Any:
-        """(places of the expert, columns) of h (places, columns), a copy."""
-        mask = self._mask(load)
-        found = self.tl.dot(self.tl.trans(mask), h, out_dtype=h.dtype)
-        self.tl.release(mask)
         return found
 
     def _mask(self, load: tuple[int, int, int]) -> Any:

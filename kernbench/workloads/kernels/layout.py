@@ -48,6 +48,7 @@ def find_tile(sizes: Tile, itemsize: int, streamed: str, own: Tile) -> Tile:
     wide = Tile(max(WIDE, own.m), own.k, max(WIDE, own.n))
     outer = min(m, wide.m) if streamed == "a" else min(n, wide.n)
     deep = max(1, TILE_BYTES // (outer * itemsize), own.k)
-    if streamed == "a" and k <= deep:
-        return Tile(min(m, max(wide.m, TILE_BYTES // (k * itemsize))), k, n)
+    if k <= deep:
+        most = TILE_BYTES // (k * itemsize)
+        return Tile(min(m, max(wide.m, most)), k, n) if streamed == "a" else Tile(m, k, min(n, max(wide.n, most)))
     return Tile(min(m, wide.m), min(k, deep), min(n, wide.n))
