@@ -219,6 +219,8 @@ def _list_compared(one: Side, other: Side) -> list[str]:
     ]
     if STEP not in known:
         return list(COMPARED)
+    if "tokens_s" in known:  # which sequences a second follow from
+        known.remove("sequences_s")
     return [*known, *(name for name in COMPARED if not name.endswith("_ns"))]
 
 
