@@ -118,7 +118,11 @@ def test_a_sweep_has_images_a_second(small):
         (["activations=int3"], "tiny", "unknown dtype 'int3'"),
         (["fuse=maybe"], "tiny", "fuse"),
         (["batch=10000000"], "tiny", "are missing; give a smaller batch or types of fewer bits"),
-        ([], "wormhole_n150", "networks as graphs run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'"),
+        (
+            [],
+            "wormhole_n150",
+            "networks as graphs run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'",
+        ),
     ],
 )
 def test_what_cannot_run_is_refused_in_a_sentence_with_code_2(small, capsys, sets, machine, sentence):
