@@ -134,7 +134,7 @@ def contract(h_ptr: int, w_ptr: int, y_ptr: int, part_ptr: int, lists: Any, m: A
 
 
 def _group_loads(s: Mixture) -> list[tuple[int, int, list[tuple[int, int, int]]]]:
-    """(first place, places, loads) of experts whose places are read at once, as far as they are short."""
+    """(first place, places, loads) of experts whose places are read at once."""
     found: list[tuple[int, int, list[tuple[int, int, int]]]] = []
     most = PICK_BYTES // (s.inner * s.size)
     for load in s.loads:
