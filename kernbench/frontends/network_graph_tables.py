@@ -36,7 +36,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
     lines = [
         (
             "throughput",
-            f"{told['items_s']:,.1f} /s",
+            f"{told['sequences_s']:,.1f} /s",
             f"{plural(told['sequences'], 'item')} in a pass, one pass after the other",
         ),
         ("time of a pass", f"{told['step_ns'] / 1e6:,.4f} ms", f"{counted}{launches:,} operators, simulated time"),

@@ -201,6 +201,10 @@ class NetworkWorkload(OfFile):
         if machine.family == CHIPS:
             from kernbench.frontends.network_chips import prepare_chip
 
+            if given["choices"]:
+                raise InputError(
+                    f"choices are of family 'sip', and {machine.name} is of family {CHIPS!r}; leave them out"
+                )
             return prepare_chip(self, request, machine, given)
         if own := [name for name in networks.OF_CHIPS if given[name]]:
             raise InputError(

@@ -135,11 +135,6 @@ class RunResult:
         return None if self.network is None else self.network["tokens_per_joule"]
 
     @property
-    def items_s(self) -> float | None:
-        """Of a graph: images, or sequences, a second."""
-        return None if self.network is None else self.network.get("items_s")
-
-    @property
     def sequences_s(self) -> float | None:
         """Sequences whose step ends in a second, of a network: sentences or images of an encoder; None: no network."""
         return None if self.network is None else self.network["sequences_s"]

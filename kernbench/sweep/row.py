@@ -23,7 +23,6 @@ COLUMNS: dict[str, type] = {
     "tokens_s": float,  # of all sequences
     "user_tokens_s": float,  # of one sequence
     "sequences_s": float,  # steps of all sequences: sentences or images of an encoder, prompts of prefill
-    "items_s": float,  # of a graph: images, or sequences, a second
     "bottleneck": str,  # the kind of part that is busiest
     "bottleneck_part": str,  # the busiest of that kind
     "bottleneck_utilisation": float,  # 0 … 1

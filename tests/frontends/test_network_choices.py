@@ -100,6 +100,8 @@ def test_choices_of_a_phase_without_any_are_refused(config):
     with pytest.raises(InputError, match="config got choices, and phase=prefill has none; leave them out"):
         ask(config, phase="prefill", choices="x=1")
     assert ask(config, phase="prefill")["choices"] == []
+    with pytest.raises(InputError, match="choices are of family 'sip', and wormhole_n150 is of family 'tensix'; leave"):
+        ask(config, "wormhole_n150", choices="x=1")
 
 
 def test_an_unknown_choice_is_refused_in_a_sentence_with_code_2(config, capsys):

@@ -48,7 +48,7 @@ def test_a_graph_gives_images_a_second_and_its_time_by_kind(small, capsys):
     assert code == 0
     total = sum(row["times"] * row["ns"] for row in told["operators"])
     assert told["step_ns"] == pytest.approx(total)
-    assert told["items_s"] == pytest.approx(2e9 / total)
+    assert told["sequences_s"] == pytest.approx(2e9 / total)
     assert sum(one["ns"] for one in told["kinds"]) == pytest.approx(total)
     assert {one["kind"]: one["count"] for one in told["kinds"]} == {"convolution": 15, "pool": 2, "product": 1}
     assert all(0 < row["share_of_peak"] < 1 for row in told["operators"])
@@ -108,7 +108,7 @@ def test_a_sweep_has_images_a_second(small):
     found = kernbench.sweep(small, topology="tiny", workers=1, parameters={"batch": [1, 4]})
     table = found.table.sort("batch")
     assert table["status"].to_list() == ["ok"] * 2
-    assert table["items_s"].is_sorted()
+    assert table["sequences_s"].is_sorted()
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 STEP = "step_ns"
 COMPARED = ("latency_ns", "pe_exec_ns", "energy_j")
-OF_NETWORKS = (STEP, "user_tokens_s", "tokens_s", "items_s")  # which replace the times of launches
+OF_NETWORKS = (STEP, "user_tokens_s", "tokens_s", "sequences_s")  # which replace the times of launches
 ALGORITHM = "collective_algorithm"
 # Of these more is better, of all other figures less.
 RATES = (
     "achieved_",
     "user_tokens_s",
     "tokens_s",
-    "items_s",
+    "sequences_s",
     "tokens_per_joule",
     "tflops_of_peak",
     "gbs_of_peak",

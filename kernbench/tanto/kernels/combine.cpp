@@ -1,8 +1,7 @@
-// The activation of sums, or gated products, of two streams, or of one stream: what follows a product of many tokens.
+// The activation of sums, or gated products, of two streams: what follows a product of many tokens.
 static constexpr uint32
     ADD = 0,
-    GATE = 1,
-    ACTIVATE = 2;
+    GATE = 1;
 static constexpr uint32
     NONE = 0,
     SILU = 1,
@@ -59,20 +58,13 @@ void times(pipe<T> a, pipe<T> b, pipe<T> y, uint32 tiles) {
 void kernel(pipe<T> pa, pipe<T> pb, pipe<T> pactive, pipe<T> pscaled, pipe<T> py, uint32 units, uint32 tiles) {
     pa.set_frame(tiles);
     py.set_frame(tiles);
-    if (operation != ACTIVATE) {
-        pb.set_frame(tiles);
-    }
+    pb.set_frame(tiles);
     if (operation == GATE) {
         pactive.set_frame(tiles);
         pscaled.set_frame(tiles);
     }
     for (uint32 unit = 0; unit < units; unit++) {
         pa.wait_front();
-        if (operation == ACTIVATE) {
-            activated(pa, py, tiles);
-            pa.pop_front();
-            continue;
-        }
         pb.wait_front();
         if (operation == ADD) {
             py.reserve_back();

@@ -49,7 +49,7 @@ def tell_graph(
         "peak_gbs": peak.bytes_fs * FS_PER_NS,
         "step_fs": total_fs,
         "step_ns": step_ns,
-        "items_s": graph.batch * 1e9 / step_ns,
+        "sequences_s": graph.batch * 1e9 / step_ns,
         "user_tokens_s": None,
         "tokens_s": None,
         "least_ns": least_fs / FS_PER_NS,

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 COPIED = DPPolicy()  # a copy at each PE
 IN_EACH_CUBE = DPPolicy(pe="row_wise")
 _LINE = 512  # elements of a row of a lone axis: more than a burst
-_ANYWHERE = 1 << 62  # rows that a cube holds, if it has a copy of all
 _MOST_SPREAD = 1 << 22  # bytes of what is copied to each cube
 _ALONG_OPERATIONS = 6  # of an element, of a function along an axis
 _LONGEST = 1 << 15  # elements of a row that a kernel along an axis holds
@@ -263,7 +262,7 @@ class Planner:
         n, high, wide, channels = y.shape
         engine = find_engine(self.machine, one.dtype)
         taps = prod(spec.taps)
-        sweeps = Sweeps(taps + len(one.extras), 2 * taps, itemsize(one.dtype))
+        sweeps = Sweeps(taps + len(one.extras), taps, itemsize(one.dtype), reads_ahead=True)
         lines, wide_tile, cols = choose_window(y.shape, sweeps, engine)
         grid = n * -(-high // lines) * -(-wide // wide_tile) * -(-channels // cols)
         sweep = tiles.Sweep(spec.taps, spec.steps, spec.dilations, spec.before, (x.shape[1], x.shape[2]))
@@ -355,7 +354,7 @@ class Planner:
 def _in_each_cube(work: Work, engine: Engine) -> Work:
     """The same work with a copy of x in each cube."""
     rows = work.extent.n * work.extent.h * work.extent.w
-    return work._replace(held_rows=_ANYWHERE, memory_rows=-(-rows // engine.pes))
+    return work._replace(held_rows=rows, memory_rows=-(-rows // engine.pes))
 
 
 def _split_long(runs: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[tuple[int, tuple[int, ...]]]:

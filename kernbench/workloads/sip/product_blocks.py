@@ -121,6 +121,8 @@ def find_far_rows(blocks: Blocks, work: Work, engine: Engine) -> int:
     """The most rows that a cube needs of those that others hold."""
     extent, parts = work.extent, max(1, engine.pes // blocks.col_parts)
     total, each = extent.n * extent.h * extent.w, blocks.row_blocks * blocks.h * blocks.w
+    if work.held_rows >= total:
+        return 0  # each cube has all
     most = 0
     for cube in range(engine.all_pes // engine.pes):
         first = cube * engine.pes // blocks.col_parts * each

@@ -1,7 +1,7 @@
 """Which tiles the programs of a kernel over rows and columns take: those of least time by a bound.
 
-The bound of a choice is the longest of three times: of the reads of a PE, of its vector engine, and of what a cube needs of the
-rows that others hold, over its connection. Programs follow each other in the order of the result, as many on each PE.
+The bound of a choice is the longer of two times: of a PE, for its reads and operations, and of what a cube needs
+of the rows that others hold, over its connection. Programs follow each other in the order of the result, as many on each PE.
 """
 
 from __future__ import annotations
@@ -12,16 +12,21 @@ from typing import NamedTuple
 
 from kernbench.workloads.sip.product_blocks import Engine, ceil_power
 
-_MOST = 8192  # elements of a tile
+_MOST = 16384  # elements of a tile
+_PASSED_BYTES = 4  # of an element of f32 that an operation brings from TCM
 _LEAST_COLS = 32
 
 
 class Sweeps(NamedTuple):
-    """What a kernel does for each element of its result: reads, operations of f32, and bytes of an element."""
+    """What a kernel does for each element of its result: reads, operations of f32, and bytes of an element.
+
+    `reads_ahead`: the reads of a tile are under way beside its operations.
+    """
 
     reads: int
     operations: int
     itemsize: int
+    reads_ahead: bool = False
 
 
 def choose_tile(sizes: tuple[int, ...], sweeps: Sweeps, engine: Engine, whole_rows: bool = False) -> tuple[int, int]:
@@ -58,9 +63,14 @@ def bound_tiles(count: int, tile: tuple[int, int], total: int, sweeps: Sweeps, e
     rows, cols = tile
     each, line = -(-count // engine.all_pes), cols * sweeps.itemsize
     moved = rows * -(-line // engine.burst_bytes) * engine.burst_bytes
-    reads = sweeps.reads * (moved / engine.hbm_bytes_fs + lines * engine.read_fs)
-    own = each * max(reads, rows * cols * sweeps.operations * engine.element_fs)
-    far = find_far_share(count, engine) * total * moved / (rows * line) * sweeps.reads * sweeps.itemsize
+    far_share = find_far_share(count, engine)
+    trip_fs = engine.far_read_fs if far_share else engine.read_fs
+    reads = sweeps.reads * (moved / engine.hbm_bytes_fs + lines * trip_fs)
+    works = sweeps.operations * (
+        rows * cols * (engine.element_fs + _PASSED_BYTES / engine.tcm_bytes_fs) + engine.read_fs
+    )
+    own = each * (max(reads, works) if sweeps.reads_ahead else reads + works)
+    far = far_share * total * moved / (rows * line) * sweeps.reads * sweeps.itemsize
     return max(own, far / engine.link_bytes_fs)
 
 

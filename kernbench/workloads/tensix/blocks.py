@@ -178,8 +178,12 @@ class Estimate:
         return operands + count * max(deep * math, deep * operands + write) + write
 
 
-def choose_blocks(device: Device, shares: Shares, given: tuple[int, int, int], formats: Formats, layout: str) -> Blocks:
+def choose_blocks(
+    device: Device, shares: Shares, given: tuple[int, int, int], formats: Formats, layout: str, kept: int = 0
+) -> Blocks:
     """The blocks that fit into L1 and are estimated to be fastest; sizes that are given (not 0) are taken.
+
+    `kept` bytes of L1 are for something else.
 
     Errors: InputError if none fit, or a size is given that its side does not have.
     """
@@ -199,7 +203,7 @@ def choose_blocks(device: Device, shares: Shares, given: tuple[int, int, int], f
     depths = [k for k in sizes[2] if not shared or shares.shard_k % k == 0]
     figures, estimate = device.machine.figures, Estimate(device, formats, layout)
     room, slots = (
-        figures["tensix_core.l1_bytes"],
+        figures["tensix_core.l1_bytes"] - kept,
         int(figures["tensix_core.destination_bytes"]) // slot_bytes(formats.slot),
     )
     found = [blocks_of(m, n, k, slots) for m, n, k in product(sizes[0], sizes[1], depths)]

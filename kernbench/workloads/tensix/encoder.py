@@ -32,9 +32,8 @@ class TextEncoder(PromptDecoder):
         return normalise_rows(self.make_norm("start", "embedding_norm"), PromptDecoder._embed(self))
 
     def _launch_layer(self, place: str, kind: LayerKind, x: Tensor) -> Tensor:
-        attended = add(self.chip, "add", x, self._attend(place, kind, x))
-        x = normalise_rows(self.make_norm(place, "attention_after"), attended)
-        return normalise_rows(self.make_norm(place, "mlp_after"), add(self.chip, "add", x, self._run_mlp(place, x)))
+        x = normalise_rows(self.make_norm(place, "attention_after"), self._attend(place, kind, x, x))
+        return normalise_rows(self.make_norm(place, "mlp_after"), self._run_mlp(place, x, x))
 
     def _launch_output(self, x: Tensor) -> None:
         (part,) = self.step.parts

@@ -55,7 +55,10 @@ class ChipNetwork:
 
     def _prepare_table(self) -> None:
         vocabulary, d = self.network.vocabulary, self.network.hidden
-        make = partial(self.numbers.matrix, "start", "embedding", vocabulary, d)
+
+        def make() -> np.ndarray:
+            return self.numbers.matrix("start", "embedding", vocabulary, d) * np.float32(self.network.embedding_scale)
+
         self.table = Table(self.chip, vocabulary, d, make)
 
     def launch(self) -> None:

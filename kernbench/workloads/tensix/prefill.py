@@ -14,7 +14,6 @@ from kernbench.workloads.tensix.chip import parts_of
 from kernbench.workloads.tensix.network import ChipNetwork, kernel_of
 from kernbench.workloads.tensix.prompt_attention import PromptAttention
 from kernbench.workloads.tensix.tensors import (
-    ACTIVATE,
     GATE,
     Tensor,
     add,
@@ -62,10 +61,10 @@ class PromptDecoder(ChipNetwork):
         """What a layer makes of x."""
         network = self.network
         read = normalise_rows(self.make_norm(place, "input_norm"), x)
-        attended = add(self.chip, "add", x, self._attend(place, kind, read))
+        attended = self._attend(place, kind, read, x)
         if network.norms.per_layer > 1:
             read = normalise_rows(self.make_norm(place, "mlp_norm"), x if network.parallel else attended)
-        return add(self.chip, "add", attended, self._run_mlp(place, read))
+        return self._run_mlp(place, read, attended)
 
     def _launch_output(self, x: Tensor) -> None:
         (part,) = self.step.parts
@@ -73,16 +72,18 @@ class PromptDecoder(ChipNetwork):
         pick_tokens(self.chip, x, part.count, part.tokens, part.tokens - 1, last)
         self._launch_end(last, normed)
 
-    def _attend(self, place: str, kind: LayerKind, x: Tensor) -> Tensor:
+    def _attend(self, place: str, kind: LayerKind, x: Tensor, added: Tensor) -> Tensor:
+        """What is added, and attention of x."""
         heads, d, network = self.heads, self.network.hidden, self.network
         queries, keys = heads.queries * heads.size, heads.keys * heads.size
         parts = [("q", queries, d), ("k", keys, d), ("v", keys, d)]
         qkv = self._multiply("q, k, v", place, x, parts, bias=heads.bias, kind=kind)
         cache = format_of(self.step.types.cache)
         attended = PromptAttention(self.chip, self.find_sizes(kind), cache, network.causal).launch(qkv)
-        return self._multiply("o", place, attended, [("o", d, queries)], bias=heads.out_bias)
+        return self._multiply("o", place, attended, [("o", d, queries)], bias=heads.out_bias, added=added)
 
-    def _run_mlp(self, place: str, x: Tensor) -> Tensor:
+    def _run_mlp(self, place: str, x: Tensor, added: Tensor) -> Tensor:
+        """What is added, and the MLP of x."""
         mlp, d = self.network.mlp, self.network.hidden
         activation = kernel_of(mlp.activation)
         if mlp.gated:
@@ -92,7 +93,7 @@ class PromptDecoder(ChipNetwork):
             inner = self._multiply(
                 "up", place, x, [("up", mlp.inner, d)], bias=mlp.bias, activation=activation, first=True
             )
-        return self._multiply("down", place, inner, [("down", d, mlp.inner)], bias=mlp.bias)
+        return self._multiply("down", place, inner, [("down", d, mlp.inner)], bias=mlp.bias, added=added)
 
     def _multiply(
         self,
@@ -102,11 +103,12 @@ class PromptDecoder(ChipNetwork):
         parts: Matrices,
         *,
         bias: bool = False,
+        added: Tensor | None = None,
         activation: str = "",
         kind: LayerKind | None = None,
         first: bool = False,
     ) -> Tensor:
-        """The activation of the product of x and matrices side by side, and a bias.
+        """The activation of what is added, a bias, and the product of x and matrices side by side.
 
         Heads of a `kind` have the order of attention; `first` matrices are those of an MLP.
         """
@@ -114,12 +116,19 @@ class PromptDecoder(ChipNetwork):
         dtype = format_of(types.mlp or types.weights if first else types.weights)
         sizes = None if kind is None else self.find_sizes(kind)
         outputs = sum(out for _, out, _ in parts)
-        make = partial(self.make_matrix, place, listed, sizes)
-        y = multiply_rows(self.chip, operator, x, make, outputs, dtype, self.fidelities.mlp if first else "")
-        if not bias:
-            return combine(self.chip, activation, y, y, ACTIVATE, activation) if activation else y
 
         def make_bias() -> np.ndarray:
             return np.tile(self.make_bias(place, listed, sizes), (SIDE, 1))
 
-        return add(self.chip, f"bias of {operator}", y, make_rows(self.chip, make_bias, 1, y.width), activation)
+        return multiply_rows(
+            self.chip,
+            operator,
+            x,
+            partial(self.make_matrix, place, listed, sizes),
+            outputs,
+            dtype,
+            added=added,
+            bias=make_rows(self.chip, make_bias, 1, parts_of(outputs, SIDE)) if bias else None,
+            activation=activation,
+            fidelity=self.fidelities.mlp if first else "",
+        )

@@ -19,8 +19,9 @@ sizes that bring the fewest tiles, among those whose estimated time is as good a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
 class Product:
     """The program of a product, object by object."""
 
-    reader = "matmul_a.cpp"
+    reader, math = "matmul_a.cpp", "matmul.cpp"
+    reader_params: Sequence[int] = ()
+    math_params: Sequence[int] = (0,)
 
     def __init__(
         self,
@@ -98,10 +101,12 @@ class Product:
         sizes = [shares.m, shares.k, shares.n, blocks.m, blocks.k, blocks.n]
         parts = [blocks.part_m, blocks.part_n]
         shards = self.layout == "l1"
-        reader = Kernel(self.program, grid, READER, "matmul_a_shards.cpp" if shards else self.reader)
+        reader = Kernel(
+            self.program, grid, READER, "matmul_a_shards.cpp" if shards else self.reader, self.reader_params
+        )
         writer = Kernel(self.program, grid, WRITER, "matmul_b.cpp")
-        math = Kernel(self.program, grid, MATH, "matmul.cpp", [0])
-        math.set_args(grid, [self.pa, self.pa, self.pb, self.sums, self.pc, *sizes, *parts])
+        math = Kernel(self.program, grid, MATH, self.math, self.math_params)
+        math.set_args(grid, [*self._list_pipes(), *sizes, *parts])
         ready_a, valid_a, ready_b, valid_b, sent = (Semaphore(self.program, self.reach) for _ in range(SEMAPHORES))
         columns = [self.places.physical((x, 0))[0] for x in range(shares.columns)] if shares.spread == "grid" else []
         for core, (column, row) in shares.cores():
@@ -113,7 +118,8 @@ class Product:
                 counts = [blocks.part_m * blocks.part_n, self.parts]
                 reader.set_args(core, [self.a, self.pa, self.pc, ready_a, valid_a, sent, *sizes, *counts, *placed])
             else:
-                objects, placed = [self.a, self.c, self.pa, self.pc, ready_a, valid_a], self._sharing(core, "a")
+                objects = [self.a, self.c, self.pa, self.pc, *self._list_added(), ready_a, valid_a]
+                placed = self._sharing(core, "a")
                 reader.set_args(
                     core,
                     [
@@ -128,6 +134,14 @@ class Product:
                 )
             placed = self._sharing(core, "b")
             writer.set_args(core, [self.b, self.pb, ready_b, valid_b, placed[0], *start, *sizes, *placed[1:]])
+
+    def _list_pipes(self) -> list[Pipe]:
+        """The pipes of the math kernel."""
+        return [self.pa, self.pa, self.pb, self.sums, self.pc]
+
+    def _list_added(self) -> list[Global | Pipe]:
+        """What the reader brings beside A."""
+        return []
 
     def _place_c(self, column: int) -> list[int]:
         """The first column of a core's share of C, and the columns of all."""
@@ -173,10 +187,27 @@ class Product:
         return np.concatenate(found)
 
 
+class After(NamedTuple):
+    """What follows a product of many tokens: a tensor and a bias that are added, and a kind of activation."""
+
+    added: Global | None = None
+    bias: Global | None = None
+    activation: int = 0
+
+    @property
+    def adds(self) -> int:
+        """As kernels know it."""
+        return (self.added is not None) + 2 * (self.bias is not None)
+
+    def l1_tiles(self, shares: Shares, slots: int) -> int:
+        """The tiles of L1 that it takes."""
+        return shares.n * (self.bias is not None) + FRAMES * slots * (self.added is not None)
+
+
 class PartProduct(Product):
     """A product of tensors that are there, in DRAM: C has its own rows and columns, whatever cores share them."""
 
-    reader = "matmul_a_part.cpp"
+    reader, math = "matmul_a_part.cpp", "matmul_part.cpp"
 
     def __init__(
         self,
@@ -188,13 +219,27 @@ class PartProduct(Product):
         y: Global,
         rows: int,
         columns: int,
+        after: After,
     ) -> None:
-        self.x, self.y, self.rows_of_c, self.columns_of_c = x, y, rows, columns
+        self.x, self.y, self.rows_of_c, self.columns_of_c, self.after = x, y, rows, columns, after
+        self.reader_params, self.math_params = [after.adds], [after.adds, after.activation]
         super().__init__(device, shares, blocks, formats, "dram")
 
     def _make_operands(self, a: str, c: str, part: int) -> None:
-        del a, c, part  # they are there
+        del c  # its buffer is there
         self.a, self.c = self.x, self.y
+        self.padded = self.pbias = None
+        if self.after.added is not None:
+            self.padded = self._pipe(INPUT, a, FRAMES, part, self.grid)
+        if self.after.bias is not None:
+            self.pbias = self._pipe(INPUT, a, 1, self.shares.n, self.grid)
+
+    def _list_pipes(self) -> list[Pipe]:
+        return [self.pa, self.pb, self.sums, self.pc, self.padded or self.pc, self.pbias or self.pc]
+
+    def _list_added(self) -> list[Global | Pipe]:
+        added, bias = self.after.added or self.x, self.after.bias or self.x
+        return [added, bias, self.padded or self.pc, self.pbias or self.pc]
 
     def _place_c(self, column: int) -> list[int]:
         return [column, self.rows_of_c, self.columns_of_c]

@@ -18,13 +18,14 @@ from kernbench.workloads.tensix.blocks import Blocks, Estimate, Formats, Shares,
 from kernbench.workloads.tensix.chip import ACTIVATIONS, MOST_OWNERS, Builder, Chip, Core, fill_up, parts_of
 from kernbench.workloads.tensix.chip import Shards as CoreShards
 from kernbench.workloads.tensix.linear import KINDS
-from kernbench.workloads.tensix.products import PartProduct
+from kernbench.workloads.tensix.products import After, PartProduct
 from kernbench.workloads.tensix.rows import NormWeights, Table, find_step
 
 Make = Callable[[], np.ndarray]
 CHUNK = 8  # tiles of a unit of work
 SPREADS = ("grid", "columns")
-ADD, GATE, ACTIVATE = range(3)  # as `combine.cpp` counts them
+NOTHING = After()
+ADD, GATE = range(2)  # as `combine.cpp` counts them
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +43,40 @@ def make_tensor(chip: Chip, rows: int, width: int) -> Tensor:
 
 
 def multiply_rows(
-    chip: Chip, operator: str, x: Tensor, make: Make, outputs: int, dtype: str, fidelity: str = ""
+    chip: Chip,
+    operator: str,
+    x: Tensor,
+    make: Make,
+    outputs: int,
+    dtype: str,
+    *,
+    added: Tensor | None = None,
+    bias: Tensor | None = None,
+    activation: str = "",
+    fidelity: str = "",
 ) -> Tensor:
-    """The product of x and a matrix in DRAM, which `make` gives as (features, outputs)."""
+    """The activation of what is added and the product of x and a matrix in DRAM, which `make` gives as (features, outputs)."""
     formats = Formats(find_format(ACTIVATIONS), find_format(dtype), find_format(ACTIVATIONS), False)
     width = parts_of(outputs, SIDE)
-    shares, blocks = choose_shares(chip, x, width, formats)
+    after = After(added.buffer if added else None, bias.buffer if bias else None, KINDS[activation])
+    shares, blocks = choose_shares(chip, x, width, formats, after)
     y = make_tensor(chip, x.rows, width)
-    made = PartProduct(chip.device, shares, blocks, formats, x.buffer, y.buffer, x.rows, width)
+    made = PartProduct(chip.device, shares, blocks, formats, x.buffer, y.buffer, x.rows, width, after)
     chip.fill(made.b, lambda: matrix_to_tiles(fill_up(make(), x.width * SIDE, made.n * SIDE)))
     chip.launch(operator, made.program, fidelity)
     return y
 
 
-def choose_shares(chip: Chip, x: Tensor, width: int, formats: Formats) -> tuple[Shares, Blocks]:
+def choose_shares(chip: Chip, x: Tensor, width: int, formats: Formats, after: After = NOTHING) -> tuple[Shares, Blocks]:
     """The shares of cores and their blocks that are estimated to be fastest: of rows and columns, or of columns alone."""
     sizes, grid = (x.rows, x.width, width), (chip.places.w, chip.places.h)
     estimate = Estimate(chip.device, formats, "dram")
-    found = [Shares.of(sizes, grid, spread) for spread in SPREADS]
-    made = [(shares, choose_blocks(chip.device, shares, (0, 0, 0), formats, "dram")) for shares in found]
-    return min(made, key=lambda one: estimate.cycles(*one))
+    found: list[tuple[Shares, Blocks]] = []
+    for spread in SPREADS:
+        shares = Shares.of(sizes, grid, spread)
+        kept = formats.a.bytes_of(after.l1_tiles(shares, chip.slots) * TILE)
+        found.append((shares, choose_blocks(chip.device, shares, (0, 0, 0), formats, "dram", kept)))
+    return min(found, key=lambda one: estimate.cycles(*one))
 
 
 def add(chip: Chip, operator: str, x: Tensor, y: Tensor, activation: str = "") -> Tensor:
@@ -70,7 +85,7 @@ def add(chip: Chip, operator: str, x: Tensor, y: Tensor, activation: str = "") -
 
 
 def combine(chip: Chip, operator: str, x: Tensor, y: Tensor, operation: int, activation: str = "") -> Tensor:
-    """The activation of the sum of x and y, y times the activation of x, or the activation of x alone, where y is x too."""
+    """The activation of the sum of x and y, or y times the activation of x."""
     tiles = x.rows * x.width
     units = parts_of(tiles, CHUNK)
     cores = chip.every_core()[:units]
@@ -78,7 +93,7 @@ def combine(chip: Chip, operator: str, x: Tensor, y: Tensor, operation: int, act
     pa, pb, py = made.pipe(INPUT, CHUNK, 2), made.pipe(INPUT, CHUNK, 2), made.pipe(OUTPUT, CHUNK, 2)
     pactive, pscaled = (made.pipe(INTERMED, CHUNK) if operation == GATE else pb for _ in range(2))
     result = make_tensor(chip, x.rows, x.width)
-    reader = made.kernel(READER, "read_units.cpp", int(operation != ACTIVATE))
+    reader = made.kernel(READER, "read_units.cpp", 1)
     writer = made.kernel(WRITER, "write_units.cpp")
     math = made.kernel(MATH, "combine.cpp", operation, KINDS[activation])
     for number, core in enumerate(cores):

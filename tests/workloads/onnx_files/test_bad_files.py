@@ -202,7 +202,7 @@ def test_an_axis_that_nobody_set_is_named(tmp_path, capsys):
     path = save(e.model(y, ("n", "seq len", 4)), tmp_path / "net.onnx")
     assert "net has a dynamic axis 'seq_len', which nobody set; give --set seq_len=SIZE" in run(capsys, path)
     assert "net got seq_len=-1; give 1 or more" in run(capsys, path, "seq_len=-1")
-    assert kernbench.run(path, "tiny", parameters={"batch": 2, "seq_len": 5}).network["items_s"] > 0
+    assert kernbench.run(path, "tiny", parameters={"batch": 2, "seq_len": 5}).network["sequences_s"] > 0
 
 
 @pytest.mark.parametrize("shape", [(2, 0), (2, -1)])
@@ -233,7 +233,7 @@ def test_tensors_of_any_number_of_axes_run(shape, tmp_path):
 
 def test_external_data_that_is_missing_is_fine(tmp_path):
     path = save(vit(1, 24, 2, 48, image=16, patch=4, classes=10), tmp_path / "net.onnx")
-    assert kernbench.run(path, "tiny").network["items_s"] > 0
+    assert kernbench.run(path, "tiny").network["sequences_s"] > 0
     with pytest.raises(kernbench.InputError, match="net has no weights, so no numbers of a run can be checked"):
         kernbench.run(path, "tiny", verify=True)
 
