@@ -151,6 +151,8 @@ FAMILIES = (
             topology="wormhole_n150,blackhole_p150",
         ),
         rules=(
+            Rule(("65536",), 1, "long contexts: exponentials limit attention, and their cycles are published nowhere"),
+            Rule(("prefill",), 1, "norms, gates and attention pass through DRAM in bf16, which measured programs keep in L1"),
             Rule(
                 ("prefill",),
                 -1,
