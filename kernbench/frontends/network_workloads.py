@@ -100,7 +100,7 @@ class OfFile(BenchWorkload):
 
     def refuse(self, topology: str, family: str) -> str | None:
         """As of `Workload`."""
-        return refuse_family("networks", "sip", topology, family, self.machine)
+        return refuse_family("networks as graphs", "sip", topology, family, self.machine)
 
     def refuse_mode(self, mode: str) -> str | None:
         """As of `Workload`."""

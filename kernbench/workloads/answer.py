@@ -123,7 +123,7 @@ def tell_step(
         "operators": rows,
         "not_modelled": [
             *network.not_modelled,
-            *NOT_MODELLED,
+            *(NOT_MODELLED if network.causal else NOT_MODELLED[1:]),
             *([SKEW] if routed else []),
             *inexact,
             *_list_of_stages(step),

@@ -105,10 +105,12 @@ def test_show_tells_sizes_and_their_source(capsys):
 
 @pytest.mark.slow
 def test_a_sweep_has_images_a_second(small):
-    found = kernbench.sweep(small, topology="tiny", workers=1, parameters={"batch": [1, 4]})
-    table = found.table.sort("batch")
-    assert table["status"].to_list() == ["ok"] * 2
-    assert table["sequences_s"].is_sorted()
+    widths = {"topology.hbm.channel_gbs": [4, 32]}
+    found = kernbench.sweep(small, topology="tiny", workers=1, parameters={"batch": [1, 4], **widths})
+    assert found.table["status"].to_list() == ["ok"] * 4
+    for row in found.table.to_dicts():
+        given = {name: row[name] for name in ("batch", *widths)}
+        assert row["sequences_s"] == kernbench.run(small, "tiny", parameters=given).sequences_s
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,11 @@ def test_a_sweep_has_images_a_second(small):
         (["activations=int3"], "tiny", "unknown dtype 'int3'"),
         (["fuse=maybe"], "tiny", "fuse"),
         (["batch=10000000"], "tiny", "are missing; give a smaller batch or types of fewer bits"),
-        ([], "wormhole_n150", "networks run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'"),
+        (
+            [],
+            "wormhole_n150",
+            "networks as graphs run on family 'sip', and topology 'wormhole_n150' is of family 'tensix'",
+        ),
     ],
 )
 def test_what_cannot_run_is_refused_in_a_sentence_with_code_2(small, capsys, sets, machine, sentence):

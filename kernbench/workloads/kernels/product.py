@@ -29,13 +29,14 @@ PIECES = 2  # of a chunk: one is fetched while the engine works at the other
 class Product(NamedTuple):
     """What a product on one SIP is of: sizes, panels, where x and y lie, and what a PE holds, in bytes.
 
-    `bundle` panels at a time share weights; `scratch` is for results, `kept` for x.
+    `bundle` panels at a time share weights, of at most `rows` rows; `scratch` is for results, `kept` for x.
     """
 
     out: int
     features: int
     panels: tuple[Panel, ...]
     bundle: int
+    rows: int
     x: Copies
     y: Copies
     scratch: int
@@ -65,6 +66,7 @@ def multiply_panels(
     `types` are of weights and of activations.
     """
     ended: list[_Sum] = []
+    written: list[_Written] = []
     x: dict[tuple[Panel, ...], _Input] = {}
     for blocks in _list_work(tl, product, len(w_ptrs)):
         panels = blocks[0].panels
@@ -84,9 +86,11 @@ def multiply_panels(
                             one.wait()
                         next(growing).add(weight, columns)
             if not turn:
-                _finish(tl, ended, y_ptr, product, types[1], Extras(*extras), len(w_ptrs))
+                _settle(tl, written)
+                written = list(_finish(tl, ended, y_ptr, product, types[1], Extras(*extras), len(w_ptrs)))
         ended = sums
-    _finish(tl, ended, y_ptr, product, types[1], Extras(*extras), len(w_ptrs))
+    _settle(tl, written)
+    _settle(tl, list(_finish(tl, ended, y_ptr, product, types[1], Extras(*extras), len(w_ptrs))))
 
 
 def _list_work(tl: Any, p: Product, weights: int) -> Iterator[list[_Block]]:
@@ -104,7 +108,7 @@ def _list_work(tl: Any, p: Product, weights: int) -> Iterator[list[_Block]]:
         bundle, before = wide[panel], 0
         together = 2 if weights * len(bundle) == 1 else 1
         sums = 2 * weights * len(bundle) * together + TEMPORARIES
-        most = p.scratch // (sums * max(one.width for one in bundle) * itemsize("f32"))
+        most = min(p.rows, p.scratch // (sums * max(one.width for one in bundle) * itemsize("f32")))
         for cube in owned:
             rows = [min(max(row - before, 0), cube[1] - cube[0]) + cube[0] for row in (first, end)]
             before += cube[1] - cube[0]
@@ -179,15 +183,35 @@ class _Sum:
         return self._job.out
 
 
-def _finish(tl: Any, sums: list[_Sum], y_ptr: int, p: Product, dtype: str, then: Extras, weights: int) -> None:
-    """Write the results of sums, of all weights of a panel one."""
+class _Written(NamedTuple):
+    """A write that may still be under way, and the results that it reads."""
+
+    job: Any
+    rows: Rows
+
+
+def _finish(
+    tl: Any, sums: list[_Sum], y_ptr: int, p: Product, dtype: str, then: Extras, weights: int
+) -> Iterator[_Written]:
+    """Write the results of sums, of all weights of a panel one; of one copy the write goes on meanwhile."""
     for number in range(0, len(sums), weights):
         group = sums[number : number + weights]
         _, first, end, _ = group[0].block
         panel = group[0].panel
-        at = panel.at(p.out, first) * itemsize(dtype)
-        rows = Rows(tl, (first, end), panel.width, at, dtype)
-        result = rows.end_at_once([rows.keep(one.wait()) for one in group], then)
-        for copy in p.y.list_all(panel):
-            tl.store(y_ptr + copy.at(p.out, first) * itemsize(dtype), result)
+        rows = Rows(tl, (first, end), panel.width, panel.at(p.out, first) * itemsize(dtype), dtype)
+        made = [rows.keep(one.wait()) for one in group]
+        places = [y_ptr + copy.at(p.out, first) * itemsize(dtype) for copy in p.y.list_all(panel)]
+        if len(places) == 1 and len(sums) <= 2:
+            yield _Written(rows.end_at_once(made, then, places[0]), rows)
+            continue
+        result = rows.end_at_once(made, then)
+        for place in places:
+            tl.store(place, result)
+        rows.release()
+
+
+def _settle(tl: Any, written: list[_Written]) -> None:
+    """Wait for writes and let go of what they read."""
+    for job, rows in written:
+        tl.wait(job)
         rows.release()

@@ -45,8 +45,11 @@ class Rows:
             y = self.keep(y * then.soft_cap, y)
         return self.narrow(y)
 
-    def end_at_once(self, sums: list[Any], then: Extras) -> Any:
-        """As `end`, in one job whose pieces follow each other: for large results."""
+    def end_at_once(self, sums: list[Any], then: Extras, out_ptr: int = 0) -> Any:
+        """As `end`, in one job whose pieces follow each other: for large results.
+
+        With an address to write to, the job is returned while it runs, and what it reads stays until `release`.
+        """
         tl, y = self.tl, self.keep(sums[0])
         if then.bias_ptr:
             y = self.keep(y + self.column(then.bias_ptr), y)
@@ -57,7 +60,10 @@ class Rows:
         steps += soft_cap_steps(then.soft_cap)
         operands = (y, y) if function in ("mul", "maximum") else (y,)
         tile = -(-self.shape[0] // PIECES), 1, self.shape[1]
-        job = tl.composite("math", *operands, math_op=function, epilogue=steps, out_dtype=self.dtype, tile_shape=tile)
+        given = {"math_op": function, "epilogue": steps, "out_dtype": self.dtype, "tile_shape": tile}
+        if out_ptr:
+            return tl.composite("math", *operands, out_ptr=out_ptr, **given)
+        job = tl.composite("math", *operands, **given)
         tl.wait(job)
         return self.keep(job.out, y, *sums[1:])
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.workloads.onnx_files.attention import ATTENTION, CONTRIB_ATTENTION
 from kernbench.workloads.onnx_files.elements import CONTRIB_ELEMENTS, ELEMENTS
-from kernbench.workloads.onnx_files.layers import CONTRIB_LAYERS, JOINED_LAYERS, LAYERS
+from kernbench.workloads.onnx_files.layers import CONTRIB_LAYERS, LAYERS
+from kernbench.workloads.onnx_files.norms import CONTRIB_NORMS, JOINED_NORMS, NORMS
 from kernbench.workloads.onnx_files.patterns import JOINED
 from kernbench.workloads.onnx_files.reader import CONTRIB, STANDARD, Node, Translate
 from kernbench.workloads.onnx_files.shapes import SHAPES
@@ -26,9 +27,9 @@ def _of_constants(_: object, node: Node) -> list[object]:
 
 
 KNOWN: Mapping[str, Mapping[str, Translate]] = {
-    "": {**dict.fromkeys(CONSTANTS, _of_constants), **SHAPES, **ELEMENTS, **LAYERS, **ATTENTION},  # type: ignore[dict-item]
-    CONTRIB: {**CONTRIB_ELEMENTS, **CONTRIB_LAYERS, **CONTRIB_ATTENTION},
-    JOINED: JOINED_LAYERS,
+    "": {**dict.fromkeys(CONSTANTS, _of_constants), **SHAPES, **ELEMENTS, **LAYERS, **NORMS, **ATTENTION},  # type: ignore[dict-item]
+    CONTRIB: {**CONTRIB_ELEMENTS, **CONTRIB_LAYERS, **CONTRIB_NORMS, **CONTRIB_ATTENTION},
+    JOINED: JOINED_NORMS,
 }
 
 

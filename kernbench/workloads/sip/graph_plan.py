@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.dtypes import bits, is_float, itemsize
+from kernbench.dtypes import is_float, itemsize
 from kernbench.errors import InputError
 from kernbench.host.memory.placement import DPPolicy
-from kernbench.machine import Intent, RouteKind
-from kernbench.machine.network.uncontended_latency import find_uncontended_latency
 from kernbench.workloads.graph.form import Along, Elements, Gathered, Graph, Operator, Product, Windowed
 from kernbench.workloads.graph.view import View, merge_axes
 from kernbench.workloads.kernels import tiles
@@ -25,7 +23,8 @@ from kernbench.workloads.kernels import windows as products
 from kernbench.workloads.kernels.gather import gather
 from kernbench.workloads.kernels.layout import OVER_PES
 from kernbench.workloads.kernels.windows import Blocks
-from kernbench.workloads.sip.product_blocks import STAGES, Engine, Work, bound_fs, choose_blocks
+from kernbench.workloads.sip.engine import Engine, find_engine
+from kernbench.workloads.sip.product_blocks import STAGES, Work, bound_fs, choose_blocks
 from kernbench.workloads.sip.tile_choice import Sweeps, choose_tile, choose_window
 
 if TYPE_CHECKING:
@@ -64,43 +63,6 @@ class Unit:
     def list_tensors(self) -> list[Held]:
         """All that it reads and writes."""
         return [*(one for one in self.tensors if one), *(self.spread or ())]
-
-
-def find_engine(machine: Machine, dtype: str) -> Engine:
-    """What a PE can do."""
-    figures, places = machine.figures, machine.places
-    pes = places.pes_per_cube
-    width = bits(dtype)
-    memory = machine.terminals[places.hbm(0, 0, 0)]
-    fs_per_flit = int(machine.stations.fs_per_flit[memory.first_station])
-    hbm = memory.stripes * machine.flit_bytes / fs_per_flit
-    tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
-    m, k, n = tile
-    tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, width))
-    burst = int(figures["hbm.burst_bytes"])
-    trips_fs = [_trip_fs(machine, cube, burst) for cube in (0, places.cubes_per_sip // 2)]
-    return Engine(
-        2 * m * k * n / tile_fs,
-        1 / figures["pe_tcm.read_byte"],
-        hbm,
-        1 / figures["ucie.byte"],
-        burst,
-        figures["pe_math.element_32"],
-        trips_fs[0],
-        trips_fs[1],
-        tile,
-        int(figures["pe.scratch_bytes"]),
-        pes,
-        pes * places.cubes_per_sip,
-    )
-
-
-def _trip_fs(machine: Machine, cube: int, nbytes: int) -> int:
-    """The time of a read of a memory of a cube by a PE of the first."""
-    places, figures = machine.places, machine.figures
-    route = machine.routing.route(places.pe(0, 0, 0).dma, places.hbm(0, cube, 0), Intent.PE_DMA, RouteKind.READ)
-    before = figures["pe_mmu.tlb"] + figures["pe_scheduler.overhead"]
-    return round(find_uncontended_latency(machine, route, nbytes).total_fs + before)
 
 
 class Planner:

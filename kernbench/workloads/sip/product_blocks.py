@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kernbench.workloads.kernels.windows import Blocks, Extent
+from kernbench.workloads.sip.engine import Engine
 
 STAGES = 3  # blocks of inner elements under way at once
 _COLS = (16, 32, 64, 128, 256)
@@ -20,26 +21,6 @@ _ROWS = 512  # of a block at most
 _SUM_BYTES = 4  # of an element of a sum
 _SUMS = 4  # blocks of sums that live at once: before and after a product, and in the steps that follow
 _SCRATCH_SHARE = 0.9
-
-
-class Engine(NamedTuple):
-    """Of a PE: flops, bytes of its TCM and of its HBM in a femtosecond; its tile; its scratch; PEs of a cube and of a SIP.
-
-    `link_bytes_fs` is of a connection between cubes, `burst_bytes` of its memory, `element_fs` of f32 on its vector engine.
-    """
-
-    flops_fs: float
-    tcm_bytes_fs: float
-    hbm_bytes_fs: float
-    link_bytes_fs: float
-    burst_bytes: int
-    element_fs: float
-    read_fs: int  # of the shortest read
-    far_read_fs: int  # the same, half way over the dies
-    tile: tuple[int, int, int]
-    scratch_bytes: int
-    pes: int
-    all_pes: int
 
 
 class Work(NamedTuple):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernbench.host.torch.tensor import Tensor
     from kernbench.workloads.sip.projection import Projection
 
+MOST_ROWS = 1024  # of a block of weights: its product begins when all of it has come
 READ_AHEAD = 1 << 20  # bytes of TCM for weights that are loaded and used
 
 
@@ -108,7 +109,8 @@ class PromptRank(Rank):
         places = self.torch.driven.machine.places
         kept = places.shape.tcm_bytes - int(self.torch.driven.machine.figures["pe.scratch_bytes"]) - READ_AHEAD
         bundle, scratch = min(2, self.copies.groups), find_scratch(self.torch)
-        product = Product(one.rows, one.features, self.panels, bundle, self.copies, self.places_of(y), scratch, kept)
+        where = (self.panels, bundle, MOST_ROWS, self.copies, self.places_of(y))
+        product = Product(one.rows, one.features, *where, scratch, kept)
         weights = tuple(each.weight for each in projections)
         extras = (one.bias, activation, residual, soft_cap)
         self.torch.launch(name, multiply_panels, x, weights, y, product, self.types, extras)

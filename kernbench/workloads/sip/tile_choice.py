@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from math import prod
 from typing import NamedTuple
 
-from kernbench.workloads.sip.product_blocks import Engine, ceil_power
+from kernbench.workloads.sip.engine import Engine
+from kernbench.workloads.sip.product_blocks import ceil_power
 
 _MOST = 16384  # elements of a tile
 _PASSED_BYTES = 4  # of an element of f32 that an operation brings from TCM

@@ -41,6 +41,7 @@ def simulate(
     x_copies: Copies | None = None,
     y_copies: Copies | None = None,
     bundle: int = 1,
+    rows: int = 1 << 10,
     check: bool = True,
 ) -> Any:
     out, features = sizes
@@ -60,7 +61,7 @@ def simulate(
         given = tuple(tensor(matrix, ROWS_AND_COLUMNS) for matrix in matrices)
         scratch = int(torch.driven.machine.figures["pe.scratch_bytes"])
         extras = tensor(bias, OVER_PES), activation, tensor(lay(rest, panels, one_copy(panels)), OVER_PES)
-        product = Product(out, features, tuple(panels), bundle, x_copies, y_copies, scratch, kept)
+        product = Product(out, features, tuple(panels), bundle, rows, x_copies, y_copies, scratch, kept)
         places = tensor(lay(x, panels, x_copies), OVER_PES)
         torch.launch("product", multiply_panels, places, given, y, product, (dtype, dtype), extras)
         if check:
@@ -80,6 +81,10 @@ def simulate(
 @pytest.mark.parametrize("panels", [cut(0, 7, 1), cut(0, 33, 4), (*cut(0, 40, 3), Panel(40, 2))])
 def test_a_product_with_what_follows_equals_numpy(sizes, panels):
     assert simulate("tiny", sizes, panels)["mismatches"] == ()
+
+
+def test_a_block_has_no_more_rows_than_it_may():
+    assert simulate("tiny", (130, 20), cut(0, 33, 4), rows=5)["mismatches"] == ()
 
 
 @pytest.mark.parametrize("kept", [0, 1 << 23])

@@ -6,7 +6,7 @@ import pytest
 
 from kernbench.machine import load_machine
 from kernbench.workloads.kernels.windows import Extent
-from kernbench.workloads.sip.graph_plan import find_engine
+from kernbench.workloads.sip.engine import find_engine
 from kernbench.workloads.sip.product_blocks import STAGES, Work, bound_fs, choose_blocks, find_far_rows
 from kernbench.workloads.sip.tile_choice import Sweeps, choose_tile, choose_window, find_far_share
 
