@@ -75,7 +75,7 @@ class GraphWorkload(OfFile):
 
     def prepare(self, request: Request) -> Prepared:
         """As of `Workload`. Errors: also InputError for what does not fit or has no kernels."""
-        from kernbench.frontends.bench_runs import make_result, prepare_machine
+        from kernbench.frontends.bench_runs import make_result
         from kernbench.runs.run import run_kernels
         from kernbench.workloads.sip.answer import find_peak
         from kernbench.workloads.sip.graph_plan import Planner
@@ -84,7 +84,7 @@ class GraphWorkload(OfFile):
         options = request.options
         if refusal := self.refuse_mode(options.mode):
             raise InputError(refusal)
-        machine, given = prepare_machine(self, request)
+        machine, given = self.load_machine(request)
         if options.verify:
             if refusal := self.graph.refuse_numbers():
                 raise InputError(refusal)

@@ -26,6 +26,7 @@ from kernbench.workloads.step import Step, check_sips, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 
 if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
     from kernbench.runs.result import RunResult
     from kernbench.workloads.sip.program import Ran
 
@@ -111,6 +112,18 @@ class OfFile(BenchWorkload):
         if refusal := self.refuse(topology, family):
             raise InputError(refusal)
 
+    def load_machine(self, request: Request) -> tuple[Machine, Mapping[str, Any]]:
+        """The machine, and all parameters. Errors: InputError, also for a machine whose parts of a tensor lie apart."""
+        from kernbench.frontends.bench_runs import prepare_machine
+
+        machine, given = prepare_machine(self, request)
+        if machine.family == "sip" and machine.places.shape.address_model == "pa":
+            raise InputError(
+                f"{self.name} needs tensors in one piece of addresses, and {machine.name} has mmu.model 'pa'; "
+                "set topology.mmu.model to va or la"
+            )
+        return machine, given
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkWorkload(OfFile):
@@ -180,7 +193,7 @@ class NetworkWorkload(OfFile):
         return self._prepare(request, again=True).run()
 
     def _prepare(self, request: Request, *, again: bool = False) -> Prepared:
-        from kernbench.frontends.bench_runs import make_result, prepare_machine
+        from kernbench.frontends.bench_runs import make_result
         from kernbench.frontends.network_choices import decide
         from kernbench.frontends.network_points import find_rerun
         from kernbench.runs.run import run_kernels
@@ -197,7 +210,7 @@ class NetworkWorkload(OfFile):
             )
         if refusal := self.refuse_mode(options.mode):
             raise InputError(refusal)
-        machine, given = prepare_machine(self, request)
+        machine, given = self.load_machine(request)
         if machine.family == CHIPS:
             from kernbench.frontends.network_chips import prepare_chip
 

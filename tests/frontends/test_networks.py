@@ -152,6 +152,7 @@ def test_a_name_of_a_description_is_a_network():
             "ascend_tiny",
             "networks have no kernels yet for family 'ascend', which topology 'ascend_tiny' is of; give sip_2x4x4",
         ),
+        (["topology.mmu.model=pa"], "tiny", "tiny has mmu.model 'pa'; set topology.mmu.model to va or la"),
         (["weights=bfp8"], "tiny", "bfp8 is a format of chips of family 'tensix', and tiny is of family 'sip'"),
         (["math_fidelity=lofi"], "tiny", "math_fidelity is of chips of family 'tensix', and tiny is of family 'sip'"),
     ],
