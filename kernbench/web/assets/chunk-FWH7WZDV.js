@@ -1,0 +1,1 @@
+import{z as e}from"./chunk-UJ77JSWG.js";function s({text:a}){return e("div",{class:"message error",role:"alert",children:[e("p",{children:a.replace(/^[a-z]+ /,r=>r.charAt(0).toUpperCase()+r.slice(1))}),e("p",{children:e("a",{href:"#/",children:"All runs, sweeps and machines"})})]})}export{s as a};
