@@ -88,8 +88,12 @@ def _rates(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         batch = f"{told['sequences']:,} at a time, {plural(told['tokens'] // told['sequences'], 'token')} each; {used}"
         return [("the machine", f"{told['sequences_s']:,.1f} {told['takes']}/s", batch)]
     unit = "prompt tokens/s" if told["phase"] == "prefill" else "tokens/s"
+    sequences, beside = told["sequences"], ""
+    if told["phase"] == "chunked":
+        sequences, beside = sequences - 1, " beside the chunk"
+        used = f"{told['tokens'] - sequences:,} of the prompt and {sequences:,} new ones a step; {used}"
     return [
-        ("a user", f"{told['user_tokens_s']:,.1f} {unit}", f"one of {plural(told['sequences'], 'sequence')}"),
+        ("a user", f"{told['user_tokens_s']:,.1f} {unit}", f"one of {plural(sequences, 'sequence')}{beside}"),
         ("the machine", f"{told['tokens_s']:,.1f} {unit}", used),
     ]
 

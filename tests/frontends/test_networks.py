@@ -107,6 +107,27 @@ def test_the_prompt_does_not_count_in_decode(config):
     assert one.network["step_fs"] == other.network["step_fs"]
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"prompt": 64}, "prompt=64: phase=decode does not read it"),
+        ({"routing": "balanced"}, "routing=balanced: the network has no experts"),
+        ({"phase": "prefill", "prompt": 4, "context": 64}, "context=64: phase=prefill does not read it"),
+    ],
+)
+def test_a_parameter_that_a_step_does_not_read_is_named(config, given, line):
+    told = kernbench.run(config, "tiny", parameters=given).network
+    assert told is not None
+    assert told["not_modelled"][-1] == line
+
+
+def test_a_chunk_and_the_sequences_beside_it_are_told_apart(config, capsys):
+    code, out, _ = run(capsys, config, "phase=chunked", "prompt=16", "chunk=8", "batch=3", "context=9")
+    assert code == 0
+    assert "one of 3 sequences beside the chunk" in out
+    assert "8 of the prompt and 3 new ones a step" in out
+
+
 def test_all_layers_take_the_time_of_one_of_each_kind(config):
     given = {"batch": 2, "context": 9}
     one, every = (kernbench.run(config, "tiny", parameters={**given, "layers": how}) for how in ("kinds", "all"))
