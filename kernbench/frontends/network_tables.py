@@ -30,7 +30,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
     held = told["memory_bytes"]
     lines = [
         (
-            _TIMES[told["phase"]] if told["takes"] == "tokens" else "latency",
+            _name_step(told),
             f"{told['step_ns'] / 1e6:,.4f} ms",
             f"a step of all {told['layers']} layers, simulated time",
         ),
@@ -48,6 +48,13 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
     ]
     return list_table(lines)
+
+
+def _name_step(told: Mapping[str, Any]) -> str:
+    """What the time of a step is; the latency of a pipeline is that of a micro-batch."""
+    if told["takes"] == "tokens":
+        return _TIMES[told["phase"]]
+    return "step" if told["pipeline"] else "latency"
 
 
 def _find_busy_ns(told: Mapping[str, Any]) -> float:
