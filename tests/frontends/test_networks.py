@@ -11,6 +11,7 @@ from kernbench.cli.main import main
 from kernbench.errors import InputError
 from kernbench.frontends import network_points
 from kernbench.frontends.registry import find, find_front_end
+from kernbench.sweep.results.objectives import default_objectives
 from kernbench.sweep.run import run_sweep
 from kernbench.workloads.config_json import read_config
 from kernbench.workloads.totals import count_parameters
@@ -213,6 +214,14 @@ def test_a_sweep_has_tokens_a_second(config):
     machine, user = table["tokens_s"].to_list(), table["user_tokens_s"].to_list()
     assert machine == pytest.approx([batch * one for batch, one in zip([1, 2, 4], user, strict=True)])
     assert machine == sorted(machine)
+    names = [one.column for one in default_objectives(found.table, of_traffic=False)]
+    assert names == ["user_tokens_s", "tokens_s"]
+
+
+def test_a_sweep_of_machines_is_reported_by_the_step(config):
+    clocks = {"topology.hbm.channel_gbs": [16, 32]}
+    found = kernbench.sweep(config, topology="tiny", workers=1, parameters={**clocks, "context": [9]})
+    assert default_objectives(found.table, of_traffic=False)[0].column == "step_ns"
 
 
 def test_the_energy_of_a_token_counts_each_layer_and_the_static_power_of_the_step(config):
