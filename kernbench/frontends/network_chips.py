@@ -50,7 +50,7 @@ def prepare_chip(workload: NetworkWorkload, request: Request, machine: Machine, 
         result = make_result(workload, request, machine, run)
         (one,) = ran
         told = tell_step(plan, step, memory, peak, one.marks, one.spans_fs, NOT_MODELLED)
-        return replace(result, network={**told, **NO_ENERGY})
+        return workload.tell_unread(request, replace(result, network={**told, **NO_ENERGY}))
 
     return Prepared(workload, machine, tell)
 

@@ -30,7 +30,7 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
     held = told["memory_bytes"]
     lines = [
         (
-            _TIMES[told["phase"]] if told["takes"] == "tokens" else "latency",
+            _name_step(told),
             f"{told['step_ns'] / 1e6:,.4f} ms",
             f"a step of all {told['layers']} layers, simulated time",
         ),
@@ -48,6 +48,13 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
     ]
     return list_table(lines)
+
+
+def _name_step(told: Mapping[str, Any]) -> str:
+    """What the time of a step is; the latency of a pipeline is that of a micro-batch."""
+    if told["takes"] == "tokens":
+        return _TIMES[told["phase"]]
+    return "step" if told["pipeline"] else "latency"
 
 
 def _find_busy_ns(told: Mapping[str, Any]) -> float:
@@ -88,8 +95,12 @@ def _rates(told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         batch = f"{told['sequences']:,} at a time, {plural(told['tokens'] // told['sequences'], 'token')} each; {used}"
         return [("the machine", f"{told['sequences_s']:,.1f} {told['takes']}/s", batch)]
     unit = "prompt tokens/s" if told["phase"] == "prefill" else "tokens/s"
+    sequences, beside = told["sequences"], ""
+    if told["phase"] == "chunked":
+        sequences, beside = sequences - 1, " beside the chunk"
+        used = f"{told['tokens'] - sequences:,} of the prompt and {sequences:,} new ones a step; {used}"
     return [
-        ("a user", f"{told['user_tokens_s']:,.1f} {unit}", f"one of {plural(told['sequences'], 'sequence')}"),
+        ("a user", f"{told['user_tokens_s']:,.1f} {unit}", f"one of {plural(sequences, 'sequence')}{beside}"),
         ("the machine", f"{told['tokens_s']:,.1f} {unit}", used),
     ]
 

@@ -22,7 +22,7 @@ from kernbench.text_table import TextTable
 from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.descriptions import Network, find_network
 from kernbench.workloads.names import is_graph, list_networks
-from kernbench.workloads.step import Step, check_sips, make_step, read_types
+from kernbench.workloads.step import Step, check_sips, list_unread, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 
 if TYPE_CHECKING:
@@ -246,7 +246,8 @@ class NetworkWorkload(OfFile):
             rerun = find_rerun(self, request, chosen) if again else None
             simulate = rerun or partial(run_kernels, self.of, machine, range(step.ranks), chosen, options)
             found = replace(make_result(self, request, machine, simulate), parameters=given)
-            return self._tell(plan, step, memory, peak, decided, found)
+            found = self._tell(plan, step, memory, peak, decided, found)
+            return self.tell_unread(request, found)
 
         return Prepared(self, machine, run)
 
@@ -266,6 +267,13 @@ class NetworkWorkload(OfFile):
         send_fs = time_send(session.machine, plan.network, step) if step.stages > 1 else 0
         told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact, send_fs)
         return replace(result, network={**told, **tell_energy(result, told, ran), "choices": list(decided.told)})
+
+    def tell_unread(self, request: Request, result: RunResult) -> RunResult:
+        """The result, whose answer names the parameters of the request that its step does not read."""
+        told = dict(result.network or {})
+        asked = {name: result.parameters[name] for name in request.parameters}
+        unread = list_unread(self.network.architecture, told["phase"], asked)
+        return replace(result, network={**told, "not_modelled": [*told["not_modelled"], *unread]})
 
     def tables(self, result: RunResult) -> list[TextTable]:
         """As of `Workload`."""

@@ -124,10 +124,12 @@ def check_memory(network: Architecture, step: Step, sip_bytes: int, place: str =
         return need
     several = (2, 4, 8, 16, 32, 64) if place == "SIP" else ()
     more = next((ranks for ranks in several if _fits(network, step, ranks, sip_bytes)), None)
-    remedy = f"tp={more} would fit" if more else "give types of fewer bits"
-    if need.weights + need.activations < sip_bytes and step.phase == "decode":
-        most = (sip_bytes - need.weights - need.activations) * step.micro_batches * step.sequences // need.cache
-        remedy += f", or batch={most}" if most else ""
+    remedies = [f"tp={more} would fit"] if more else []
+    if not more and _fits_in_bytes(network, step, sip_bytes):
+        remedies.append("weights and cache of 8 bits would fit")
+    if most := _find_batch(step, need, sip_bytes):
+        remedies.append(f"batch={most}" if remedies else f"batch={most} would fit")
+    remedy = ", or ".join(remedies) or "give fewer sequences or tokens, more stages, or types of fewer bits"
     raise InputError(
         f"{network.name} needs {_gb(need.total)} on a {place} ({_gb(need.weights)} of weights, {_gb(need.cache)} of cache, "
         f"{_gb(need.activations)} of activations), which has {_gb(sip_bytes)}: {_gb(missing)} are missing; {remedy}"
@@ -142,6 +144,19 @@ def _fits(network: Architecture, step: Step, ranks: int, sip_bytes: int) -> bool
     except InputError:
         return False
     return find_memory(network, replace(step, tensor=ranks)).total <= sip_bytes
+
+
+def _fits_in_bytes(network: Architecture, step: Step, sip_bytes: int) -> bool:
+    types = replace(step.types, weights="f8e4m3", cache="f8e4m3")
+    return find_memory(network, replace(step, types=types)).total <= sip_bytes
+
+
+def _find_batch(step: Step, need: Memory, sip_bytes: int) -> int:
+    """The sequences of all ranks and micro-batches whose cache fits in decode, with the activations of now; 0 if none."""
+    left = sip_bytes - need.weights - need.activations
+    if step.phase != "decode" or left < 0:
+        return 0
+    return left * step.sequences // need.cache * step.micro_batches * step.expert_ranks
 
 
 def _gb(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernbench.dtypes import canonical_stored
@@ -136,6 +137,19 @@ def make_step(
     if routing not in ROUTINGS:
         raise InputError(f"{name} got routing={shorten(repr(routing))}{suggest(routing, ROUTINGS)}")
     return Step(phase, parts, types, tensor, replicas, routing, expert_ranks, stages, micro_batches)
+
+
+def list_unread(network: Architecture, phase: str, asked: Mapping[str, object]) -> list[str]:
+    """A line for each parameter that was asked for, by name, and that a step of this phase does not read."""
+    unread = {"decode": ("prompt", "chunk"), "prefill": ("context", "chunk"), "chunked": ()}[phase]
+    reasons = dict.fromkeys(unread, f"phase={phase} does not read it")
+    if network.patches:
+        reasons["prompt"] = f"an image has {network.patches.tokens} tokens"
+    if network.experts is None:
+        reasons["routing"] = "the network has no experts"
+    if not network.causal:
+        reasons["cache"] = "an encoder has no cache"
+    return [f"{name}={asked[name]}: {reason}" for name, reason in reasons.items() if name in asked]
 
 
 def check_ranks(network: Architecture, tensor: int) -> None:

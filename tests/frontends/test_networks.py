@@ -11,6 +11,7 @@ from kernbench.cli.main import main
 from kernbench.errors import InputError
 from kernbench.frontends import network_points
 from kernbench.frontends.registry import find, find_front_end
+from kernbench.sweep.results.objectives import default_objectives
 from kernbench.sweep.run import run_sweep
 from kernbench.workloads.config_json import read_config
 from kernbench.workloads.totals import count_parameters
@@ -107,6 +108,27 @@ def test_the_prompt_does_not_count_in_decode(config):
     assert one.network["step_fs"] == other.network["step_fs"]
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"prompt": 64}, "prompt=64: phase=decode does not read it"),
+        ({"routing": "balanced"}, "routing=balanced: the network has no experts"),
+        ({"phase": "prefill", "prompt": 4, "context": 64}, "context=64: phase=prefill does not read it"),
+    ],
+)
+def test_a_parameter_that_a_step_does_not_read_is_named(config, given, line):
+    told = kernbench.run(config, "tiny", parameters=given).network
+    assert told is not None
+    assert told["not_modelled"][-1] == line
+
+
+def test_a_chunk_and_the_sequences_beside_it_are_told_apart(config, capsys):
+    code, out, _ = run(capsys, config, "phase=chunked", "prompt=16", "chunk=8", "batch=3", "context=9")
+    assert code == 0
+    assert "one of 3 sequences beside the chunk" in out
+    assert "8 of the prompt and 3 new ones a step" in out
+
+
 def test_all_layers_take_the_time_of_one_of_each_kind(config):
     given = {"batch": 2, "context": 9}
     one, every = (kernbench.run(config, "tiny", parameters={**given, "layers": how}) for how in ("kinds", "all"))
@@ -192,6 +214,14 @@ def test_a_sweep_has_tokens_a_second(config):
     machine, user = table["tokens_s"].to_list(), table["user_tokens_s"].to_list()
     assert machine == pytest.approx([batch * one for batch, one in zip([1, 2, 4], user, strict=True)])
     assert machine == sorted(machine)
+    names = [one.column for one in default_objectives(found.table, of_traffic=False)]
+    assert names == ["user_tokens_s", "tokens_s"]
+
+
+def test_a_sweep_of_machines_is_reported_by_the_step(config):
+    clocks = {"topology.hbm.channel_gbs": [16, 32]}
+    found = kernbench.sweep(config, topology="tiny", workers=1, parameters={**clocks, "context": [9]})
+    assert default_objectives(found.table, of_traffic=False)[0].column == "step_ns"
 
 
 def test_the_energy_of_a_token_counts_each_layer_and_the_static_power_of_the_step(config):

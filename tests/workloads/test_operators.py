@@ -184,3 +184,27 @@ def test_what_does_not_fit_is_refused_with_what_would():
         "Llama-3.1-8B needs 50.425 GB on a SIP (16.061 GB of weights, 34.360 GB of cache, 0.005 GB of activations), which has "
         "25.770 GB: 24.655 GB are missing; tp=2 would fit, or batch=18"
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "held", "remedy"),
+    [
+        # Of 4.3 GB of cache of 8 sequences of a rank 2.2 GB fit: 4 on each of two ranks.
+        (
+            {"expert_ranks": 2, "batch": 16, "context": 4096},
+            50_500_000_000,
+            "; weights and cache of 8 bits would fit, or batch=8",
+        ),
+        (
+            {"expert_ranks": 2, "batch": 16, "context": 4096},
+            26_000_000_000,
+            "; give fewer sequences or tokens, more stages",
+        ),
+        ({"expert_ranks": 2, "batch": 16, "context": 4096}, 27_000_000_000, "; weights and cache of 8 bits would fit"),
+    ],
+)
+def test_a_remedy_is_one_that_fits(asked, held, remedy):
+    network, one = step("Mixtral-8x7B", "decode", **asked)
+    with pytest.raises(InputError) as error:
+        check_memory(network, one, held)
+    assert remedy in str(error.value)

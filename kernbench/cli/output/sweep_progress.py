@@ -97,7 +97,7 @@ def _line_writer(plan: Plan) -> OnPoint:
 def _outcome(row: Row) -> str:
     if row["error"]:
         return row["status"]
-    return f"{'≥ ' if row['fidelity'] == Mode.ANALYTIC else ''}{row['latency_ns']:,.1f} ns"
+    return f"{'≥ ' if row['fidelity'] == Mode.ANALYTIC else ''}{row.get('step_ns') or row['latency_ns']:,.1f} ns"
 
 
 def tell_assignments(plan: Plan, columns: dict[str, Any]) -> str:
