@@ -13,6 +13,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+def bare_name(name: str) -> str:
+    """A name or a path without folders and without the ending of a file: the dot of "llama-3.1-8b" begins none."""
+    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    stem, _, ending = last.rpartition(".")
+    return stem if stem and ending.isalpha() else last
+
+
 def count_cells(text: str) -> int:
     """The characters of a terminal's line that a text takes: a wide one, as of Chinese, takes two."""
     if text.isascii():

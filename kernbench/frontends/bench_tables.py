@@ -53,7 +53,7 @@ def result_lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         remark = "no tensor holds these addresses, so they were taken as physical ones"
         lines.append(("unmapped", f"{summary['unmapped_lookups']:,} look-ups", remark))
     lines.append(("simulation", f"{summary['wall_s']:.2f} s", _effort(summary)))
-    lines.append(("numbers", *_verification(summary)))
+    lines.append(numbers_line(summary["verified"], summary["mismatches"]))
     return lines
 
 
@@ -105,11 +105,12 @@ def _effort(summary: Mapping[str, Any]) -> str:
     return f"wall time; {summary['events']:,} events, {summary['flit_hops']:,} flit hops"
 
 
-def _verification(summary: Mapping[str, Any]) -> tuple[str, str]:
-    match summary["verified"]:
+def numbers_line(verified: bool | None, mismatches: Sequence[str]) -> tuple[str, str, str]:
+    """The line of the check of numbers: label, verdict, remark."""
+    match verified:
         case None:
-            return "not checked", "--verify-data checks them"
+            return "numbers", "not checked", "--verify-data checks them"
         case True:
-            return "right", "every output equals its independent reference"
+            return "numbers", "right", "every output equals its independent reference"
         case _:
-            return "WRONG", "; ".join(summary["mismatches"])
+            return "numbers", "WRONG", "; ".join(mismatches)

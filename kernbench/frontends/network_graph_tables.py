@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernbench.frontends.bench_tables import numbers_line
 from kernbench.frontends.network_tables import list_not_modelled, say_bytes, say_held, say_least
 from kernbench.text import plural
 from kernbench.text_table import Column, TextTable, list_table
@@ -39,13 +40,18 @@ def _answer(told: Mapping[str, Any], result: RunResult) -> TextTable:
             f"{told['sequences_s']:,.1f} /s",
             f"{plural(told['sequences'], 'item')} in a pass, one pass after the other",
         ),
-        ("time of a pass", f"{told['step_ns'] / 1e6:,.4f} ms", f"{counted}{launches:,} operators, simulated time"),
-        ("fused", f"{len(told['fused']):,} nodes", "end the operator before them (--set fuse=no launches each)"),
+        (
+            "time of a pass",
+            f"{told['step_ns'] / 1e6:,.4f} ms",
+            f"{counted}{plural(launches, 'operator')}, simulated time",
+        ),
+        ("fused", plural(len(told["fused"]), "node"), "end the operator before them (--set fuse=no launches each)"),
         *_energy(told),
         ("least", f"{told['least_ns'] / 1e6:,.4f} ms", f"{told['share_of_least']:.1%} of peak; {say_least(told)}"),
         ("memory", say_bytes(sum(held.values())), f"of {say_bytes(told['sip_bytes'])} of a SIP; {say_held(held)}"),
-        ("simulated", f"{result.latency_ns:,.3f} ns", f"latency of {len(rows):,} operators that stand for all"),
+        ("simulated", f"{result.latency_ns:,.3f} ns", f"latency of {plural(len(rows), 'operator')} that stand for all"),
         ("simulation", f"{result.wall_s:.2f} s", f"wall time; {result.events:,} events"),
+        numbers_line(result.verified, result.mismatches),
     ]
     return list_table(lines)
 

@@ -63,7 +63,7 @@ class GraphWorkload(OfFile):
             sections.append(Section("", nodes, {"operator": "operator", "nodes": "nodes"}))
         data = {**found.data, "kind": self.record.kind, "sizes": sizes, "source": self.graph.source}
         unset = [name for name, size in self.graph.axes.items() if not size]
-        sizes_of = [f"sizes are those of {name} = 1; set it with --set {name}=SIZE" for name in unset]
+        sizes_of = [f"sizes are those of {name} = 1; kernbench run takes --set {name}=SIZE" for name in unset]
         return replace(
             found,
             kind=self.record.title,

@@ -25,6 +25,7 @@ from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Grid, load_tree, read_grid
 from kernbench.sweep.grid.ranges import expand_range, is_range
 from kernbench.sweep.programs import find_workload
+from kernbench.text import bare_name
 from kernbench.user_modules import looking
 
 Target = str | Path | Mapping[str, Any] | Callable[..., object]
@@ -187,7 +188,7 @@ def _bench(bench: str, name: str = "") -> _Found:
     fields = {"bench": bench}
     if front_end.machine != BENCHES.machine:  # of which grids have it by default
         fields["topology"] = front_end.find(bench).machine
-    return _Found(mark_tree(fields, Mark("grid")), name or inside or Path(file).stem)
+    return _Found(mark_tree(fields, Mark("grid")), name or inside or bare_name(file))
 
 
 def _list_programs() -> list[str]:

@@ -86,6 +86,11 @@ def test_a_pattern_and_benches_of_other_front_ends() -> None:
     assert values(ask("tanto-matmul", {"M": [64, 128]}, topology="tensix_tiny")) == {"M": (64, 128)}
 
 
+@pytest.mark.parametrize("network", ["llama-3.1-8b", "llama-3.2-1b"])
+def test_a_network_keeps_the_dots_of_its_name(network: str) -> None:
+    assert ask(network, {"batch": "1,2"}).name == network
+
+
 def test_a_grid_hides_the_bench_of_its_name() -> None:
     found = read_request("attention-decode", Request({"users": "1,4"}))
     assert (found.hides, found.grid.name) == ("attention-decode", "attention-decode-set")

@@ -36,7 +36,7 @@ from kernbench.modes import Mode
 from kernbench.report.tables.table_files import write_forms
 from kernbench.runs.explanation import is_long
 from kernbench.runs.result import RunResult
-from kernbench.text import plural
+from kernbench.text import bare_name, plural
 
 MOST_WARNINGS = 10  # of a run, on the terminal
 
@@ -150,7 +150,7 @@ def _prepare(asked: Asked, limits: RunLimits, watched: _Watched) -> list[Prepare
 def _name_folders(programs: Sequence[str]) -> list[str]:
     """A folder for each program: its name, which a number follows if an earlier one has it."""
     folders = list[str]()
-    for stem in (Path(program).stem for program in programs):
+    for stem in map(bare_name, programs):
         names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
         folders.append(next(name for name in names if name not in folders))
     return folders

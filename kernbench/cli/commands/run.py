@@ -67,8 +67,8 @@ from kernbench.modes import RUN_MODES
 def command(**given: Any) -> int:
     """Run PROGRAM on a machine; say how long it takes, why so long and whether its numbers are right.
 
-    PROGRAM is a name or an index of `kernbench list`, or a file: a bench, a task graph, a Tanto program, a measured graph, a
-    file of Triton, or FILE.py:KERNEL for one of its kernels.
+    PROGRAM is a name or an index of `kernbench list`, or a file: a bench, a network (also its config.json or an ONNX
+    file), a task graph, a Tanto program, a measured graph, a file of Triton, or FILE.py:KERNEL for one of its kernels.
     Several Tanto programs run in turn on one chip, which keeps its buffers. `kernbench run PROGRAM --help` explains its
     parameters.
     """

@@ -74,10 +74,10 @@ def command(settings: Settings, **given: Any) -> int:
 
     It keeps a table, and says what is best, what nothing beats and what matters.
 
-    GRID is a YAML file, or the name of one in sweeps/. BENCH is what kernbench run takes (a bench, a Tanto program, a task
-    graph) or a pattern of traffic, with the values of --set; bench:NAME is the bench where a grid has the same name. Values
-    are 64, a list 64,128, steps 16:64:16, factors 16:128:x2, or counts 0.5:2:lin4 and 8:64:log4; sizes may have units, as
-    4KiB.
+    GRID is a YAML file, or the name of one in sweeps/. BENCH is what kernbench run takes (a bench, a network, a Tanto
+    program, a task graph) or a pattern of traffic, with the values of --set; bench:NAME is the bench where a grid has the
+    same name. Values are 64, a list 64,128, steps 16:64:16, factors 16:128:x2, or counts 0.5:2:lin4 and 8:64:log4; sizes may
+    have units, as 4KiB.
 
     Finished points are kept as they finish: stop when you like, run the same command again and only the missing points run.
     """

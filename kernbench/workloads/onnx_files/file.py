@@ -14,6 +14,7 @@ import numpy as np
 
 from kernbench.errors import InputError, shorten
 from kernbench.library import show_path
+from kernbench.text import plural
 from kernbench.workloads.graph.form import Graph
 from kernbench.workloads.graph.sources import GraphSource
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import onnx
 
 _OLDEST = 7  # opset: broadcasting as numpy's begins there
+_TAKEN = ("batch", "weights", "activations", "fuse", "nodes")  # parameters of a graph
 _MOST_BYTES = (1 << 31) - 1  # of a protobuf
 
 
@@ -43,7 +45,7 @@ class OnnxFile(GraphSource):
         self.model = load_model(path)
         made = self.model.producer_name or "an unnamed exporter"
         self.description = (
-            f"{len(self.model.graph.node):,} nodes of ONNX, opset {find_opset(self.model)}, by {shorten(made)}"
+            f"{plural(len(self.model.graph.node), 'node')} of ONNX, opset {find_opset(self.model)}, by {shorten(made)}"
         )
 
     @cached_property
@@ -54,8 +56,8 @@ class OnnxFile(GraphSource):
             for axis, dim in enumerate(one.type.tensor_type.shape.dim):
                 if not at and not axis and (read_size(dim) or not dim.dim_param):
                     found["batch"] = read_size(dim) or 1
-                elif not read_size(dim) and (name := name_axis(self.model, one.name, axis, dim)) != "batch":
-                    found.setdefault(name, 0)
+                elif not read_size(dim):
+                    found.setdefault(name_axis(self.model, one.name, axis, dim), 0)
         return found
 
     def read(self, axes: Mapping[str, int], weights: str = "", activations: str = "") -> Graph:
@@ -160,13 +162,17 @@ def read_size(dim: Any) -> int:
 
 
 def name_axis(model: onnx.ModelProto, tensor: str, axis: int, dim: Any) -> str:
-    """The parameter that sets an axis of an input: `batch`, its symbol, or the input and the number of the axis."""
+    """The parameter that sets an axis of an input: `batch`, its symbol, or the input and the number of the axis.
+
+    A symbol that is the name of another parameter has `axis_` before it.
+    """
     first = list_inputs(model)[0].type.tensor_type.shape.dim
     symbol = first[0].dim_param if first else ""
     if (symbol and dim.dim_param == symbol) or (not axis and not dim.dim_param):
         return "batch"
     word = dim.dim_param or f"{tensor}_{axis}"
-    return "".join(letter if letter.isalnum() else "_" for letter in word)
+    name = "".join(letter if letter.isalnum() else "_" for letter in word)
+    return f"axis_{name}" if name in _TAKEN else name
 
 
 def name_node(node: onnx.NodeProto, at: int) -> str:

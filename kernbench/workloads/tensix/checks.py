@@ -63,7 +63,7 @@ def check_step(network: Architecture, step: Step) -> None:
     if found:
         raise InputError(
             f"{name} needs {found[0]}, for which there are no kernels on chips of family tensix yet; decode and "
-            "prefill of dense decoders with rotary positions runs on one chip, such as llama-3.1-8b"
+            "prefill of dense decoders with rotary positions, such as llama-3.1-8b, and encoders run on one chip"
         )
     if step.sequences > SIDE:
         raise InputError(

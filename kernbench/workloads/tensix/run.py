@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernbench.errors import InputError
 from kernbench.parts.tensix import PRODUCT_PHASES
 from kernbench.tanto.chain import Chain
 from kernbench.tanto.loading import LIBRARY, KernelFiles
@@ -50,7 +51,12 @@ def run_step(
     chain, files = Chain(device, numbers), KernelFiles(LIBRARY)
     options.stage("running the kernels")
     for one in launches:
-        chain.add(one.program.spec(), files, one.operator, {"phases": float(PRODUCT_PHASES[one.fidelity])})
+        try:
+            chain.add(one.program.spec(), files, one.operator, {"phases": float(PRODUCT_PHASES[one.fidelity])})
+        except InputError as error:
+            raise InputError(
+                f"the program of {one.operator} does not fit: {error}; give a shorter context or prompt, or fewer sequences"
+            ) from None
     session = Session(chain.program, options.mode)
     session.run(on_progress=options.on_progress)
     session.check_finished()

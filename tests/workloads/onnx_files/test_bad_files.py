@@ -243,3 +243,12 @@ def test_without_the_library_a_sentence_says_what_to_install(tmp_path, monkeypat
     path.write_bytes(b"")
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert "ONNX files need the package onnx; install it with pip install 'kernbench[onnx]'" in run(capsys, str(path))
+
+
+@pytest.mark.parametrize("symbol", ["batch", "weights", "activations", "fuse", "nodes"])
+def test_an_axis_with_the_name_of_a_parameter_is_one_of_its_own(symbol, tmp_path, capsys):
+    model = net(node("Relu", "x"), inputs=[info("x", ("rows", symbol))])
+    path = save(model, tmp_path / "net.onnx")
+    assert f"net has a dynamic axis 'axis_{symbol}', which nobody set" in run(capsys, path)
+    told = kernbench.run(path, "tiny", parameters={"batch": 2, f"axis_{symbol}": 3}).network
+    assert told["least_flops"] == 2 * 3

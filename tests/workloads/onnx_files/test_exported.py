@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 import kernbench
+from kernbench.cli.main import main
 from kernbench.workloads.graph.form import Graph
 from kernbench.workloads.graph.fusing import fuse
 from kernbench.workloads.graph.sources import find_graph
@@ -123,6 +124,14 @@ def test_the_numbers_of_a_small_network_equal_those_of_the_reference(name, dtype
     axes = {"bert": {"sequence": 9}, "gpt2": {"past": 5}}.get(name, {})
     result = kernbench.run(path, "tiny", parameters={"batch": 2, **axes}, verify=True)
     assert result.mismatches == ()
+
+
+def test_the_summary_says_whether_numbers_were_checked(tmp_path, capsys):
+    path = save(vit(1, 24, 2, 48, image=8, patch=4, classes=10, numbers=True), tmp_path / "net.onnx")
+    for words, verdict in ((["--verify-data"], "right"), ([], "not checked")):
+        assert main(["run", path, "-t", "tiny", *words]) == 0
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("numbers"))
+        assert verdict in line
 
 
 def test_launches_of_a_file_that_are_alike_take_the_time_of_one_to_the_femtosecond(tmp_path):

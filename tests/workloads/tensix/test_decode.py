@@ -194,6 +194,15 @@ def test_what_has_no_kernels_is_named(config, given, sentence):
     assert sentence in str(error.value)
 
 
+def test_a_context_beyond_l1_is_refused_with_what_would_do(tmp_path: Path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**NETWORKS["llama"], "max_position_embeddings": 1 << 20}))
+    with pytest.raises(
+        InputError, match=r"the program of attention does not fit: .*; give a shorter context or prompt, or"
+    ):
+        kernbench.run(str(path), "wormhole_n150", parameters={"context": 600_000})
+
+
 def test_a_run_tells_the_answer_of_a_chip(tmp_path: Path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(NETWORKS["llama"]))
