@@ -10,7 +10,7 @@ from kernbench import library
 KIND = "benches/workloads"
 PHASES = ("decode", "prefill", "chunked")
 ROUTINGS = ("uniform", "balanced")  # rules by which tokens take experts
-_MODEL_TYPE = re.compile(r'"model_type"\s*:')
+_MODEL = re.compile(r'"(model_type|architectures)"\s*:')
 _GRAPH = re.compile(r"^graph:", re.MULTILINE)
 _BEGINNING = 1 << 20
 
@@ -21,7 +21,7 @@ def list_networks() -> list[str]:
 
 
 def is_config(path: Path) -> bool:
-    """Whether a path is a JSON file that says of what type a model is."""
+    """Whether a path is a JSON file that says of what type or architecture a model is."""
     if path.suffix != ".json" or not library.is_file(path):
         return False
     try:
@@ -29,7 +29,7 @@ def is_config(path: Path) -> bool:
             text = file.read(_BEGINNING)
     except OSError:
         return False
-    return path.name == "config.json" or bool(_MODEL_TYPE.search(text))
+    return path.name == "config.json" or bool(_MODEL.search(text))
 
 
 def is_graph(name: str) -> bool:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernbench.dtypes import canonical_stored
+from kernbench.dtypes import BLOCK_BITS, canonical_stored, is_float
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.workloads.architecture import Architecture, Heads
 from kernbench.workloads.names import PHASES, ROUTINGS
@@ -222,8 +222,11 @@ def check_sips(network: Architecture, step: Step, machine: str, sips: int) -> No
 
 
 def read_types(network: Architecture, weights: str, activations: str, cache: str, mlp: str = "") -> Types:
-    """The types of a step; an empty name is that of the config. Errors: InputError for an unknown type."""
+    """The types of a step; an empty name is that of the config. Errors: InputError for types that are unknown or integers."""
     own = network.dtype
     found = (weights or network.quantised or own, activations or own, cache or activations or own)
     own_types = [canonical_stored(name) for name in found]
+    for what, one in zip(("activations", "cache"), own_types[1:], strict=True):
+        if one not in BLOCK_BITS and not is_float(one):
+            raise InputError(f"{network.name} got {what} of {one}; give a floating-point type such as f16 or fp8")
     return Types(own_types[0], own_types[1], own_types[2], canonical_stored(mlp) if mlp else None)

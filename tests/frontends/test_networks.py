@@ -168,6 +168,8 @@ def test_a_name_of_a_description_is_a_network():
             "small got 100,000 sequences; the PEs have 1,048,576 bytes of scratch, for at most 8,192; give fewer, or raise",
         ),
         (["weights=int3"], "tiny", "unknown dtype 'int3'"),
+        (["cache=i8"], "tiny", "small got cache of i8; give a floating-point type such as f16 or fp8"),
+        (["activations=i32"], "tiny", "small got activations of i32; give a floating-point type such as f16 or fp8"),
         (["batch=10000000"], "tiny", "are missing; "),
         (
             [],
@@ -184,6 +186,16 @@ def test_what_cannot_run_is_refused_in_a_sentence_with_code_2(config, capsys, se
     assert (code, out) == (2, "")
     assert sentence in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_a_config_without_a_type_is_refused_as_a_config(config, capsys):
+    path = Path("untyped.json")
+    path.write_text(
+        json.dumps({name: value for name, value in SMALL.items() if name != "model_type"} | {"architectures": ["A"]})
+    )
+    code, _, err = run(capsys, str(path))
+    assert code == 2
+    assert "untyped.json has no model_type; known: " in err
 
 
 def test_numbers_and_bounds_are_refused(config):
