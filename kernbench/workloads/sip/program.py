@@ -44,10 +44,7 @@ def check_lowered(network: Architecture, step: Step) -> None:
     }
     found = [what for what, is_so in lacks.items() if is_so]
     if found:
-        raise InputError(
-            f"{name} needs {found[0]}, for which there are no kernels yet; dense decoders with heads of keys and values run, "
-            "such as llama-3.1-8b"
-        )
+        raise InputError(f"{name} needs {found[0]}, for which there are no kernels yet; it runs with phase=decode")
 
 
 def check_scratch(network: Architecture, step: Step, pes: int, scratch_bytes: int) -> None:
