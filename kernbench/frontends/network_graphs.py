@@ -17,6 +17,7 @@ from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Section, Shown
 from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
+from kernbench.workloads.graph.form import Product
 from kernbench.workloads.graph.sources import GraphSource, find_graph
 
 if TYPE_CHECKING:
@@ -104,7 +105,15 @@ class GraphWorkload(OfFile):
         for name in ("weights", "activations"):
             if given[name]:
                 canonical(given[name])
-        return self.graph.make(given)
+        graph = self.graph.make(given)
+        for one in graph.operators:
+            types = sorted({graph.values[view.base].dtype for view in one.inputs})
+            if isinstance(one.spec, Product) and len(types) > 1 and {bits(name) for name in types} != {8}:
+                raise InputError(
+                    f"node {one.label!r} multiplies {' and '.join(types)}; the matrix engine takes one type: give weights and "
+                    "activations of the same"
+                )
+        return graph
 
     def _tell(self, graph: Graph, peak: Any, held: Mapping[str, int], result: RunResult) -> RunResult:
         """The result with the answer for the graph."""

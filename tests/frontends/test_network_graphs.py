@@ -119,6 +119,11 @@ def test_a_sweep_has_images_a_second(small):
         (["batch=0"], "tiny", "small got batch=0; give 1 or more"),
         (["activations=int3"], "tiny", "unknown dtype 'int3'"),
         (["fuse=maybe"], "tiny", "fuse"),
+        (
+            ["weights=i8"],
+            "tiny",
+            "multiplies f16 and i8; the matrix engine takes one type: give weights and activations",
+        ),
         (["batch=10000000"], "tiny", "are missing; give a smaller batch or types of fewer bits"),
         (
             [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -199,8 +200,11 @@ class Builder:
         y = self.result((len(rows), *table.shape[1:]), self.dtype(table))
         if whole(table.base, table.shape).strides != table.strides:
             table = self.copy(table)
+        made = self.graph.values[y.base]
+        if converted := made.dtype != self.dtype(table):  # rows are read as they are
+            self.graph.values[y.base] = replace(made, dtype=self.dtype(table))
         self._add("gather", Gathered(tuple(rows)), (table,), y, 0)
-        return y
+        return self.copy(y) if converted else y
 
     def reshape(self, x: View, shape: Sequence[int]) -> View:
         """Another shape; moves elements only where strides do not allow it."""

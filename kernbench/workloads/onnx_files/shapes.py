@@ -111,7 +111,8 @@ def _gather(reader: Reader, node: Node) -> list[View]:
     places = [int(one) % x.shape[axis] for one in rows.reshape(-1)]
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     steps = set(np.diff(places)) or {1}
-    if len(steps) == 1 and 0 not in steps:  # neighbours at one distance: a view
+    known = node.inputs[1] in reader.known  # rows that are drawn are read, even where they are neighbours
+    if known and len(steps) == 1 and 0 not in steps:  # neighbours at one distance: a view
         return [reader.build.reshape(x.slice(axis, places[0], len(places), int(steps.pop())), shape)]
     front = [axis, *(at for at in range(len(x.shape)) if at != axis)]
     rows_first = reader.build.gather(x.transpose(front), places)

@@ -252,3 +252,15 @@ def test_an_axis_with_the_name_of_a_parameter_is_one_of_its_own(symbol, tmp_path
     assert f"net has a dynamic axis 'axis_{symbol}', which nobody set" in run(capsys, path)
     told = kernbench.run(path, "tiny", parameters={"batch": 2, f"axis_{symbol}": 3}).network
     assert told["least_flops"] == 2 * 3
+
+
+@pytest.mark.parametrize("types", [{}, {"activations": "f16"}, {"weights": "f16"}])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_rows_that_are_looked_up_are_read_even_if_they_are_few(count, types, tmp_path):
+    table = held("w", *np.linspace(-1, 1, 16 * 8).reshape(16, 8), dtype=np.float32)
+    nodes = [node("Gather", "w ids", "g", "look"), node("Softmax", "g")]
+    model = net(*nodes, inputs=[info("ids", (count,), TensorProto.INT64)], held=[table])
+    path = save(model, tmp_path / "net.onnx")
+    result = kernbench.run(path, "tiny", parameters={"batch": count, **types}, verify=True)
+    assert result.mismatches == ()
+    assert {"gather", "softmax"} <= {one["kind"] for one in result.network["kinds"]}
