@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.engine import batch, progress
+from kernbench.sweep.execution import shared_structure
 from kernbench.sweep.execution.executor import ExecutorConfig, execute
 from kernbench.sweep.execution.point_progress import PointProgress, listen, report_run, report_stage
 from kernbench.sweep.plan import plan_sweep
@@ -40,6 +41,7 @@ def test_points_tell_how_far_they_are(
 ) -> None:
     """Those that run alone, and those that share a structure."""
     monkeypatch.setattr(progress, "_EVERY_S", 0)
+    monkeypatch.setattr(shared_structure._kept, "structures", [])  # those of other tests of this process
     monkeypatch.setattr(batch, "WORK_A_CALL", 50)
     monkeypatch.setattr("kernbench.engine.session.WORK_A_CALL", 50)
     grid = {"name": "g", "bench": "gemm-single-pe", "topology": "tiny", "mode": "flit", "parameters": parameters}

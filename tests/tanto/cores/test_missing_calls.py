@@ -14,12 +14,13 @@ from kernbench.machine import load_machine
 from kernbench.runs.bench import find_bench, typed_parameters
 from kernbench.tanto.context import TantoContext
 from kernbench.tanto.cores.kernel import TantoError
-from kernbench.tanto.loading import KernelFiles
+from kernbench.tanto.loading import LIBRARY, KernelFiles
 from kernbench.tanto.run import TantoResult, run_program
 from tests.tanto.support import buffer, device, kernel, pipe, run
 
 ALL = [[0, 0, 1, 1]]
-KERNELS = find_bench("tanto-matmul").file.parent / "kernels"
+FOLDERS = (find_bench("tanto-matmul").file.parent / "kernels", LIBRARY)  # a bench's own kernels, and those of all
+KERNELS = {path.stem: path for folder in FOLDERS for path in folder.glob("*.cpp")}
 PROGRAMS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "tanto-matmul": (
         {"M": 256, "K": 96, "N": 512, "block_m": 4, "block_n": 4, "block_k": 1},
@@ -39,14 +40,16 @@ DELETIONS = [
     (name, file, number, line.strip())
     for name, (_, files) in PROGRAMS.items()
     for file in files
-    for number, line in enumerate((KERNELS / f"{file}.cpp").read_text().split("\n"))
+    for number, line in enumerate(KERNELS[file].read_text().split("\n"))
     if CALL.match(line)
 ]
 
 
 def outcome(folder: Path, name: str, file: str, number: int, numbers: bool) -> tuple[bool, str]:
     """Whether all numbers are right, and all that the run tells."""
-    shutil.copytree(KERNELS, folder)
+    folder.mkdir()
+    for own in KERNELS.values():
+        shutil.copy2(own, folder)
     path = folder / f"{file}.cpp"
     lines = path.read_text().split("\n")
     lines[number] = ""
