@@ -16,7 +16,7 @@ from kernbench.units import AJ_PER_J
 
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
-    from kernbench.workloads.sip.program import Ran
+    from kernbench.workloads.sip.run import Ran
 
 
 def tell_energy(result: RunResult, step: Mapping[str, Any], ran: Ran) -> dict[str, Any]:

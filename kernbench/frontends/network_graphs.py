@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
     from kernbench.workloads.graph.form import Graph
     from kernbench.workloads.sip.graph_plan import Unit
-    from kernbench.workloads.sip.program import Ran
+    from kernbench.workloads.sip.run import Ran
 
 DOCS = """One pass through the network, from its inputs to its outputs.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernbench.frontends.network_workloads import NetworkWorkload
     from kernbench.frontends.prepared import Request
     from kernbench.machine.machine import Machine
-    from kernbench.workloads.sip.program import Ran
+    from kernbench.workloads.sip.run import Ran
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from kernbench.workloads.totals import count_active, count_cached, count_paramet
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.runs.result import RunResult
-    from kernbench.workloads.sip.program import Ran
+    from kernbench.workloads.sip.run import Ran
 
 CHIPS, TASKS = "tensix", "ascend"
 MOST_TOKENS = 1 << 30  # of a sequence, where a network has no bound
@@ -300,7 +300,7 @@ def find(name: Name, values: Values) -> OfFile:
     def run(torch: Any, **given: Any) -> None:
         from kernbench.workloads.plan import Plan
         from kernbench.workloads.sip.choices import read_choices
-        from kernbench.workloads.sip.program import run_step
+        from kernbench.workloads.sip.run import run_step
 
         ran.clear()
         plan = Plan(found.architecture, given["layers"] == "all")

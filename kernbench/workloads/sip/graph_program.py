@@ -14,8 +14,8 @@ from kernbench.workloads.kernels.spread import spread
 from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Mark
 from kernbench.workloads.sip.graph_plan import Held, Unit
-from kernbench.workloads.sip.program import Ran
 from kernbench.workloads.sip.rank import align
+from kernbench.workloads.sip.run import Ran
 
 if TYPE_CHECKING:
     from kernbench.host.device.buffer import Buffer

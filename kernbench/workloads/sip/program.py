@@ -9,12 +9,11 @@ import numpy as np
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
-from kernbench.host.torch.equal_ranks import EqualRanks
 from kernbench.workloads.architecture import Architecture, Heads, Latent, LayerKind
 from kernbench.workloads.kernels.embedding import embed
 from kernbench.workloads.kernels.layout import OVER_PES, over
 from kernbench.workloads.numbers import Numbers
-from kernbench.workloads.plan import Mark, Plan
+from kernbench.workloads.plan import Plan
 from kernbench.workloads.routing import Routing, draw_routing
 from kernbench.workloads.sip.choices import WITHOUT, Choices
 from kernbench.workloads.sip.expert_ranks import SentExperts
@@ -30,7 +29,6 @@ Mlp = MlpBlock | ExpertsBlock | SentExperts
 SUMS_BYTES = 64  # of a token, beside its features: the sums of a norm
 
 if TYPE_CHECKING:
-    from kernbench.host.device.launch import Launch
     from kernbench.host.torch.context import RuntimeContext
     from kernbench.host.torch.tensor import Tensor
 
@@ -201,65 +199,3 @@ class Decoder:
 def list_ids(step: Step, vocabulary: int) -> list[int]:
     """The token of each sequence, spread over the vocabulary by a golden section."""
     return [int(index * 0.618033988749895 % 1 * vocabulary) for index in range(1, step.tokens + 1)]
-
-
-class Ran(NamedTuple):
-    """What a step has launched: the marks of the first rank, and the launches of each or of the first of its class.
-
-    `alone` are the numbers of the launches at whose begin no rank does anything else.
-    """
-
-    marks: list[Mark]
-    launches: list[list[Launch]]
-    alone: Sequence[int]
-
-
-def make_decoder(
-    torch: RuntimeContext,
-    plan: Plan,
-    step: Step,
-    index: int,
-    numbers: Numbers,
-    known: Known | None = None,
-    choices: Choices = WITHOUT,
-) -> Decoder:
-    """The decoder of a rank for a step of its phase."""
-    from kernbench.workloads.sip.encoder import ImageEncoder, TextEncoder
-    from kernbench.workloads.sip.prompt import PromptDecoder
-
-    network = plan.network
-    if network.patches:
-        kind = ImageEncoder
-    elif not network.causal:
-        kind = TextEncoder
-    else:
-        kind = Decoder if step.phase == "decode" else PromptDecoder
-    return kind(torch, plan, step, index, numbers, known, choices)
-
-
-def run_step(
-    torch: RuntimeContext, plan: Plan, step: Step, choices: Choices = WITHOUT, *, every_rank: bool = False
-) -> Ran:
-    """Launch a step on all ranks; of ranks that do the same, but for `every_rank`, the first alone."""
-    runtime, decoders = torch.runtime, list[Decoder]()
-
-    def work(index: int) -> None:
-        decoder = make_decoder(torch, plan, step, index, Numbers(), choices=choices)
-        decoders.append(decoder)
-        if step.ranks > 1:
-            runtime.launcher.rendezvous("the beginning of a step", decoder, begin)
-        decoder.launch()
-
-    def begin(decoders: dict[int, Decoder]) -> None:
-        for collective, tensor in decoders[0].list_collectives():
-            torch.distributed.install(collective, tensor)
-        equal.issue()
-
-    if step.ranks == 1:
-        work(0)
-        return Ran(decoders[0].rank.marks, [runtime.launches], range(len(runtime.launches)))
-    torch.distributed.init_process_group(backend="ahbm")
-    equal = runtime.equal = EqualRanks(runtime, every=every_rank)
-    torch.multiprocessing.spawn(work, nprocs=step.ranks)
-    equal.issue()
-    return Ran(decoders[0].rank.marks, list(equal.launches.values()), equal.met[:-1])

@@ -18,8 +18,8 @@ from kernbench.workloads.config_json import read_config
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.sip.answer import time_marks
 from kernbench.workloads.sip.choices import WITHOUT, Choices, list_values
-from kernbench.workloads.sip.program import Ran, run_step
 from kernbench.workloads.sip.quiet import is_quiet
+from kernbench.workloads.sip.run import Ran, run_step
 from kernbench.workloads.step import Step, Types, make_step
 from tests.workloads.configs import decoder, gpt2
 

@@ -21,7 +21,8 @@ from kernbench.workloads.numbers import Numbers
 from kernbench.workloads.plan import Plan
 from kernbench.workloads.routing import Routing
 from kernbench.workloads.sip.choices import WITHOUT, Choices, read_choices
-from kernbench.workloads.sip.program import Known, check_lowered, list_ids, make_decoder
+from kernbench.workloads.sip.program import Known, check_lowered, list_ids
+from kernbench.workloads.sip.run import choose_decoder
 from kernbench.workloads.step import Step
 from tests.workloads.configs import CONFIGS, decoder, gpt2
 from tests.workloads.reference import decode, encode_images, encode_text, prefill
@@ -90,7 +91,9 @@ def find_mismatches(
     def work(torch: Any, index: int) -> None:
         of_experts, of_tensor = divmod(index, step.tensor)
         known, logits = expected[of_experts]
-        one = make_decoder(torch, Plan(network, every_layer=True), step, index, numbers, known, choices)
+        one = choose_decoder(network, step)(
+            torch, Plan(network, every_layer=True), step, index, numbers, known, choices
+        )
         one.launch()
         part = -(-len(logits) // step.tensor)
         torch.expect(one.logits, logits[of_tensor * part : (of_tensor + 1) * part], tolerance)
