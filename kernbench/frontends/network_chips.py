@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine.jit_status import running_s
+from kernbench.errors import InputError
 from kernbench.frontends.bench_runs import make_result
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.tanto_result import TantoDevice
@@ -33,6 +34,10 @@ NO_ENERGY = dict.fromkeys(("step_dynamic_j", "step_static_j", "joules_per_token"
 
 def prepare_chip(workload: NetworkWorkload, request: Request, machine: Machine, given: Mapping[str, Any]) -> Prepared:
     """As of `Workload.prepare`, on a chip. Errors: InputError for what does not fit or has no kernels."""
+    if given["choices"]:
+        raise InputError(
+            f"choices are of family 'sip', and {machine.name} is of family {machine.family!r}; leave them out"
+        )
     filled = {**given, **{name: given[name] or usual for name, usual in USUAL.items()}}
     network, step = workload.network.architecture, workload.make_step(filled)
     check_step(network, step)

@@ -11,8 +11,8 @@ from kernbench.dtypes import bits, canonical
 from kernbench.errors import InputError
 from kernbench.frontends import networks
 from kernbench.frontends.bench_workloads import BenchWorkload
+from kernbench.frontends.network_files import OfFile
 from kernbench.frontends.network_graph_tables import graph_tables
-from kernbench.frontends.network_workloads import OfFile
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Section, Shown
 from kernbench.runs.bench import Bench

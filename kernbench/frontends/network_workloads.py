@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.dtypes import BLOCK_BITS, bits
 from kernbench.errors import InputError, shorten
 from kernbench.frontends import networks
-from kernbench.frontends.bench_workloads import BenchWorkload, refuse_bounds
+from kernbench.frontends.bench_workloads import BenchWorkload
 from kernbench.frontends.frontend import Name, Values, refuse_family
+from kernbench.frontends.network_files import OfFile
 from kernbench.frontends.network_tables import network_tables
 from kernbench.frontends.prepared import Prepared, Request
 from kernbench.frontends.shown import Section, Shown
@@ -21,12 +18,11 @@ from kernbench.runs.bench import Bench
 from kernbench.text_table import TextTable
 from kernbench.workloads.architecture import Architecture
 from kernbench.workloads.descriptions import Network, find_network
-from kernbench.workloads.names import is_graph, list_networks
-from kernbench.workloads.step import Step, check_sips, list_unread, make_step, read_types
+from kernbench.workloads.names import is_graph
+from kernbench.workloads.step import Step, list_unread, make_step, read_types
 from kernbench.workloads.totals import count_active, count_cached, count_parameters
 
 if TYPE_CHECKING:
-    from kernbench.machine.machine import Machine
     from kernbench.runs.result import RunResult
     from kernbench.workloads.sip.run import Ran
 
@@ -57,72 +53,6 @@ Parameters:
     ranks: equal simulates ranks that do the same between collectives once, all each of them
     choices: tilings and placements that are fixed, such as x=2,down=16x1; the others are chosen
 """
-
-
-@dataclass(frozen=True, slots=True)
-class OfFile(BenchWorkload):
-    """A network of a file."""
-
-    file: Path
-
-    record = networks.FRONT_END
-
-    @property
-    def source(self) -> str:
-        """As of `Workload`."""
-        return self.given
-
-    @property
-    def runs_as(self) -> str:
-        """As of `BenchWorkload`: a config by its path."""
-        return self.given
-
-    @property
-    def noted(self) -> str:
-        """As of `Workload`."""
-        return self.given if self.given in list_networks() else str(self.file.absolute())
-
-    @property
-    def digests(self) -> Mapping[str, str]:
-        """As of `Workload`; algorithms and settings of collectives belong to it."""
-        from kernbench.ccl.config import list_files
-
-        digest = hashlib.sha256(self.file.read_bytes())
-        for path in list_files():
-            digest.update(f"{path.name}\n".encode() + path.read_bytes())
-        return {f"network {self.given}": digest.hexdigest()}
-
-    @property
-    def files(self) -> Sequence[Path]:
-        """As of `Workload`: algorithms of collectives."""
-        from kernbench.ccl.config import list_files
-
-        return [path for path in list_files() if path.suffix == ".py"]
-
-    def refuse(self, topology: str, family: str) -> str | None:
-        """As of `Workload`."""
-        return refuse_family("networks as graphs", "sip", topology, family, self.machine)
-
-    def refuse_mode(self, mode: str) -> str | None:
-        """As of `Workload`."""
-        return refuse_bounds(mode, "networks")
-
-    def check_family(self, topology: str, family: str) -> None:
-        """As of `BenchWorkload`."""
-        if refusal := self.refuse(topology, family):
-            raise InputError(refusal)
-
-    def load_machine(self, request: Request) -> tuple[Machine, Mapping[str, Any]]:
-        """The machine, and all parameters. Errors: InputError, also for a machine whose parts of a tensor lie apart."""
-        from kernbench.frontends.bench_runs import prepare_machine
-
-        machine, given = prepare_machine(self, request)
-        if machine.family == "sip" and machine.places.shape.address_model == "pa":
-            raise InputError(
-                f"{self.name} needs tensors in one piece of addresses, and {machine.name} has mmu.model 'pa'; "
-                "set topology.mmu.model to va or la"
-            )
-        return machine, given
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +97,7 @@ class NetworkWorkload(OfFile):
     def make_step(self, given: Mapping[str, Any]) -> Step:
         """The step that parameters ask for. Errors: InputError."""
         network = self.network.architecture
-        types = read_types(*(network, given["weights"], given["activations"], given["cache"]), given["mlp_weights"])
+        types = read_types(network, *(given[name] for name in ("weights", "activations", "cache", "mlp_weights")))
         return make_step(
             network,
             phase=given["phase"],
@@ -193,80 +123,20 @@ class NetworkWorkload(OfFile):
         return self._prepare(request, again=True).run()
 
     def _prepare(self, request: Request, *, again: bool = False) -> Prepared:
-        from kernbench.frontends.bench_runs import make_result
-        from kernbench.frontends.network_choices import decide
-        from kernbench.frontends.network_points import find_rerun
-        from kernbench.runs.run import run_kernels
-        from kernbench.workloads.memory import check_memory
-        from kernbench.workloads.plan import Plan
-        from kernbench.workloads.sip.answer import find_peak
-        from kernbench.workloads.sip.choices import WITHOUT, read_choices
-        from kernbench.workloads.sip.program import check_lowered, check_scratch
-
-        options = request.options
-        if options.verify:
+        if request.options.verify:
             raise InputError(
                 f"{self.name} has no weights, so no numbers of a run can be checked; leave --verify-data out"
             )
-        if refusal := self.refuse_mode(options.mode):
+        if refusal := self.refuse_mode(request.options.mode):
             raise InputError(refusal)
         machine, given = self.load_machine(request)
         if machine.family == CHIPS:
             from kernbench.frontends.network_chips import prepare_chip
 
-            if given["choices"]:
-                raise InputError(
-                    f"choices are of family 'sip', and {machine.name} is of family {CHIPS!r}; leave them out"
-                )
             return prepare_chip(self, request, machine, given)
-        if own := [name for name in networks.OF_CHIPS if given[name]]:
-            raise InputError(
-                f"{own[0]} is of chips of family {CHIPS!r}, and {machine.name} is of family 'sip'; leave it out"
-            )
-        step, network = self.make_step(given), self.network.architecture
-        blocks = [name for name in (step.types.weights, step.types.activations, step.types.cache) if name in BLOCK_BITS]
-        if blocks:
-            raise InputError(
-                f"{blocks[0]} is a format of chips of family {CHIPS!r}, and {machine.name} is of family 'sip'"
-            )
-        check_sips(network, step, machine.name, machine.places.sip_count)
-        check_lowered(network, step)
-        peak = find_peak(machine, bits(step.types.activations))
-        memory = check_memory(network, step, peak.held)
-        check_scratch(network, step, machine.places.pes_per_cube, int(machine.figures["pe.scratch_bytes"]))
-        plan, places = Plan(network, given["layers"] == "all"), machine.places
-        fixed = read_choices(str(given["choices"]), self.name, places.cubes_per_sip, places.pes_per_cube)
-        if fixed != WITHOUT and step.phase != "decode":
-            raise InputError(f"{self.name} got choices, and phase={step.phase} has none; leave them out")
+        from kernbench.frontends.network_sips import prepare_sips
 
-        def run() -> RunResult:
-            options.stage("choosing tilings")
-            decided = decide(machine, network, step, fixed)
-            chosen = {**given, "choices": decided.text}
-            rerun = find_rerun(self, request, chosen) if again else None
-            simulate = rerun or partial(run_kernels, self.of, machine, range(step.ranks), chosen, options)
-            found = replace(make_result(self, request, machine, simulate), parameters=given)
-            found = self._tell(plan, step, memory, peak, decided, found)
-            return self.tell_unread(request, found)
-
-        return Prepared(self, machine, run)
-
-    def _tell(self, plan: Any, step: Step, memory: Any, peak: Any, decided: Any, result: RunResult) -> RunResult:
-        """The result with the answer for the network."""
-        from kernbench.frontends.network_energy import tell_energy
-        from kernbench.frontends.network_sends import time_send
-        from kernbench.workloads.answer import tell_step
-        from kernbench.workloads.sip.answer import list_inexact, time_marks
-        from kernbench.workloads.sip.quiet import is_quiet
-
-        session = result.device.session
-        (ran,) = self.ran
-        spans = time_marks(ran.marks, ran.launches, session.op_issue_fs, session.op_end_fs)
-        quiet = is_quiet(session, [ran.launches[0][at] for at in ran.alone])
-        inexact = list_inexact(session.machine, quiet=quiet, replicas=step.replicas)
-        send_fs = time_send(session.machine, plan.network, step) if step.stages > 1 else 0
-        told = tell_step(plan, step, memory, peak, ran.marks, spans, inexact, send_fs)
-        return replace(result, network={**told, **tell_energy(result, told, ran), "choices": list(decided.told)})
+        return prepare_sips(self, request, machine, given, again=again)
 
     def tell_unread(self, request: Request, result: RunResult) -> RunResult:
         """The result, whose answer names the parameters of the request that its step does not read."""
