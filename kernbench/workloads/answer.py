@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kernbench.units import FS_PER_NS
 from kernbench.workloads.memory import Memory
-from kernbench.workloads.operators import Operator, list_operators, sum_least
+from kernbench.workloads.operators import Least, Operator, list_operators, sum_least
 from kernbench.workloads.pipeline import tell_pipeline, time_layers
 from kernbench.workloads.plan import Mark, Plan
 from kernbench.workloads.routing import SKEW, tell_routing
@@ -33,8 +33,6 @@ _DOES = {
     "classes": ("classes",),
 }
 NOT_MODELLED = ("the choice of the next token from the logits", "requests that wait, come and go")
-
-
 TFLOPS_PER_FLOP_FS = 1e3  # a flop a femtosecond is 1,000 TFLOPS
 
 
@@ -62,32 +60,12 @@ def tell_step(
     `send_fs` is the time of a send between stages of a pipeline.
     """
     network = plan.network
-    together = step.expert_ranks
-    routed = tell_routing(network.experts, together * step.tokens, step.routing) if network.experts else None
-    least = list_operators(network, step, routed["distinct"] / together if routed else None)  # of one of these ranks
-    counts = {f"layer {at}": plan.count(kind) for at, kind in plan.list_layers()}
-    kinds = {f"layer {at}": kind for at, kind in plan.list_layers()}
-    rows = [
-        _tell_operator(
-            mark,
-            span,
-            counts.get(mark.section, 1),
-            [one for one in least if one.layer == kinds.get(mark.section)],
-            step,
-            peak,
-        )
-        for mark, span in zip(marks, spans_fs, strict=True)
-    ]
-    total_fs = sum(row["times"] * (row["end_fs"] - row["start_fs"]) for row in rows)
-    pipeline, together = None, together * step.micro_batches
-    if step.stages > 1:
-        timed = time_layers(rows, plan.list_sections(), send_fs)
-        pipeline = tell_pipeline(timed, step.stages, step.micro_batches, again=step.phase == "decode")
-        total_fs = pipeline.pop("step_fs")
-    whole = sum_least(least)
-    least_fs = max(whole.flops / peak.flops_fs, whole.bytes / peak.bytes_fs) / step.tensor
-    least_fs *= step.micro_batches / step.stages
-    step_ns = total_fs / FS_PER_NS
+    sequences, tokens = step.expert_ranks * step.sequences, step.expert_ranks * step.tokens  # of a micro-batch
+    routed = tell_routing(network.experts, tokens, step.routing) if network.experts else None
+    least = list_operators(network, step, routed["distinct"] / step.expert_ranks if routed else None)  # of one rank
+    rows = _tell_operators(plan, least, step, peak, marks, spans_fs)
+    total_fs, pipeline = _find_time(rows, plan, step, send_fs)
+    sequences, tokens = step.micro_batches * sequences, step.micro_batches * tokens
     return {
         "name": network.name,
         "family": network.family,
@@ -95,7 +73,7 @@ def tell_step(
         "parameters": count_parameters(network),
         "active_parameters": count_active(network),
         "phase": step.phase,
-        "sequences": together * step.sequences,
+        "sequences": sequences,
         "routing": routed,
         "types": asdict(step.types),
         "tensor": step.tensor,
@@ -110,16 +88,10 @@ def tell_step(
         "peak_tflops": peak.flops_fs * TFLOPS_PER_FLOP_FS,
         "peak_gbs": peak.bytes_fs * FS_PER_NS,
         "step_fs": total_fs,
-        "step_ns": step_ns,
-        "tokens": together * step.tokens,
-        "sequences_s": together * step.sequences * step.replicas * 1e9 / step_ns,
+        "tokens": tokens,
         "takes": "images" if network.patches else "tokens" if network.causal else "sentences",
-        "user_tokens_s": step.parts[-1].tokens * 1e9 / step_ns,
-        "tokens_s": together * step.tokens * step.replicas * 1e9 / step_ns,
-        "least_ns": least_fs / FS_PER_NS,
-        "least_flops": together * whole.flops,
-        "least_bytes": together * whole.bytes,
-        "share_of_least": least_fs / total_fs,
+        **_tell_rates(step, sequences, tokens, total_fs / FS_PER_NS),
+        **_tell_least(sum_least(least), step, peak, total_fs),
         "operators": rows,
         "not_modelled": [
             *network.not_modelled,
@@ -131,16 +103,78 @@ def tell_step(
     }
 
 
+def find_bound(flops: float, nbytes: float, fs: float, peak: Peak) -> tuple[str, float]:
+    """What bounds work that took a time, compute or memory, and the share of that peak that it reached."""
+    needs = {"compute": flops / peak.flops_fs, "memory": nbytes / peak.bytes_fs}
+    bound = max(needs, key=lambda name: needs[name])
+    return bound, needs[bound] / fs
+
+
+def _find_time(
+    rows: Sequence[Mapping[str, Any]], plan: Plan, step: Step, send_fs: int
+) -> tuple[int, dict[str, Any] | None]:
+    """The time of a step of all layers, and what is told of its pipeline; None without one."""
+    if step.stages == 1:
+        return sum(row["times"] * (row["end_fs"] - row["start_fs"]) for row in rows), None
+    timed = time_layers(rows, plan.list_sections(), send_fs)
+    pipeline = tell_pipeline(timed, step.stages, step.micro_batches, again=step.phase == "decode")
+    return pipeline.pop("step_fs"), pipeline
+
+
+def _tell_rates(step: Step, sequences: int, tokens: int, step_ns: float) -> dict[str, float]:
+    """The time of a step and what it makes in a second, of all micro-batches."""
+    return {
+        "step_ns": step_ns,
+        "sequences_s": sequences * step.replicas * 1e9 / step_ns,
+        "user_tokens_s": step.parts[-1].tokens * 1e9 / step_ns,
+        "tokens_s": tokens * step.replicas * 1e9 / step_ns,
+    }
+
+
+def _tell_least(least: Least, step: Step, peak: Peak, total_fs: int) -> dict[str, float]:
+    """The least time, flops and bytes of a step; `least` are those of one rank of experts and one micro-batch."""
+    least_fs = max(least.flops / peak.flops_fs, least.bytes / peak.bytes_fs) / step.tensor
+    least_fs *= step.micro_batches / step.stages
+    ranks = step.expert_ranks * step.micro_batches
+    return {
+        "least_ns": least_fs / FS_PER_NS,
+        "least_flops": ranks * least.flops,
+        "least_bytes": ranks * least.bytes,
+        "share_of_least": least_fs / total_fs,
+    }
+
+
+def _tell_operators(
+    plan: Plan,
+    least: Sequence[Operator],
+    step: Step,
+    peak: Peak,
+    marks: Sequence[Mark],
+    spans_fs: Sequence[tuple[int, int]],
+) -> list[dict[str, Any]]:
+    kinds = {f"layer {at}": kind for at, kind in plan.list_layers()}
+    return [
+        _tell_operator(
+            mark,
+            span,
+            plan.count(kinds[mark.section]) if mark.section in kinds else 1,
+            [one for one in least if one.layer == kinds.get(mark.section)],
+            step,
+            peak,
+        )
+        for mark, span in zip(marks, spans_fs, strict=True)
+    ]
+
+
 def _tell_operator(
     mark: Mark, span_fs: tuple[int, int], times: int, least: Sequence[Operator], step: Step, peak: Peak
-) -> Mapping[str, Any]:
+) -> dict[str, Any]:
     start_fs, end_fs = span_fs
     fs = end_fs - start_fs
     done = [one for one in least if one.name in _DOES.get(mark.operator, ())]
     flops = sum(one.flops for one in done) / step.tensor
     moved = sum(one.bytes for one in done) / step.tensor
-    needs = {"compute": flops / peak.flops_fs, "memory": moved / peak.bytes_fs}
-    bound = max(needs, key=lambda name: needs[name]) if done else None
+    bound, share = find_bound(flops, moved, fs, peak) if done else (None, None)
     return {
         "section": mark.section,
         "operator": mark.operator,
@@ -151,7 +185,7 @@ def _tell_operator(
         "flops": flops,
         "bytes": moved,
         "bound": bound,
-        "share_of_peak": needs[bound] / fs if bound else None,
+        "share_of_peak": share,
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernbench.units import FS_PER_NS
-from kernbench.workloads.answer import TFLOPS_PER_FLOP_FS, Peak
+from kernbench.workloads.answer import TFLOPS_PER_FLOP_FS, Peak, find_bound
 from kernbench.workloads.graph.form import Graph
 from kernbench.workloads.sip.graph_plan import Unit
 
@@ -71,7 +71,7 @@ def sum_kinds(rows: Sequence[Mapping[str, Any]], peak: Peak) -> list[dict[str, A
         for key in ("ns", "flops", "bytes"):
             one[key] += row["times"] * row[key]
     for one in found.values():
-        one["bound"], one["share_of_peak"] = _find_bound(one["flops"], one["bytes"], one["ns"] * FS_PER_NS, peak)
+        one["bound"], one["share_of_peak"] = find_bound(one["flops"], one["bytes"], one["ns"] * FS_PER_NS, peak)
     return sorted(found.values(), key=lambda one: -one["ns"])
 
 
@@ -79,7 +79,7 @@ def _tell_unit(graph: Graph, unit: Unit, times: int, span_fs: tuple[int, int], p
     start_fs, end_fs = span_fs
     operator = unit.operator
     moved = graph.least_bytes(operator)
-    bound, share = _find_bound(operator.flops, moved, end_fs - start_fs, peak)
+    bound, share = find_bound(operator.flops, moved, end_fs - start_fs, peak)
     return {
         "section": operator.kind,
         "operator": operator.label,
@@ -93,12 +93,6 @@ def _tell_unit(graph: Graph, unit: Unit, times: int, span_fs: tuple[int, int], p
         "bound": bound,
         "share_of_peak": share,
     }
-
-
-def _find_bound(flops: float, moved: float, fs: float, peak: Peak) -> tuple[str, float]:
-    needs = {"compute": flops / peak.flops_fs, "memory": moved / peak.bytes_fs}
-    bound = max(needs, key=lambda name: needs[name])
-    return bound, needs[bound] / fs
 
 
 def _ends(graph: Graph) -> int:
